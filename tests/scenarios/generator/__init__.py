@@ -1,0 +1,1 @@
+"""The scenario generator: one module per concern, one module per incident (see ../README.md)."""
