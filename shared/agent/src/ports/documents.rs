@@ -1,0 +1,57 @@
+//! Runbooks as the knowledge tool reads them: chunks of the current version of each document, and a revision to cache by.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+
+/// Changes whenever any document does; two equal revisions mean the same chunks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CorpusRevision(pub String);
+
+/// One searchable piece of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    pub document_id: String,
+    pub version: u32,
+    /// Position within the document, from 0.
+    pub ordinal: u32,
+    pub title: String,
+    pub tags: Vec<String>,
+    /// Headings from the top, joined by ` > `.
+    pub section_path: String,
+    pub source: String,
+    /// RFC 3339, UTC.
+    pub updated_at: String,
+    pub text: String,
+}
+
+#[async_trait]
+pub trait DocumentSource: Send + Sync {
+    /// One cheap read.
+    async fn revision(&self) -> Result<CorpusRevision, StoreError>;
+
+    /// All chunks of one consistent revision, in a stable order.
+    async fn chunks(&self) -> Result<(CorpusRevision, Vec<Chunk>), StoreError>;
+}
+
+/// A document to be stored; its chunks are made by the knowledge tool's chunker so that both sides agree on what a chunk is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDocument {
+    pub document_id: String,
+    pub title: String,
+    pub tags: Vec<String>,
+    pub source: String,
+    pub content: String,
+    /// `(section_path, text)` in order.
+    pub chunks: Vec<(String, String)>,
+}
+
+#[async_trait]
+pub trait DocumentStore: DocumentSource {
+    /// Stores a new version and its chunks in one transaction and returns the version: a search sees the old or the new one,
+    /// never half. Content equal to the current version's stores nothing and returns the current version.
+    async fn put(&self, document: &NewDocument, at: time::OffsetDateTime) -> Result<u32, StoreError>;
+
+    /// Removes the document from search; returns whether there was one.
+    async fn remove(&self, document_id: &str) -> Result<bool, StoreError>;
+}

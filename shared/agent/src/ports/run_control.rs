@@ -1,0 +1,60 @@
+//! Run control: who may start a run now, and which runs were asked to stop.
+
+use async_trait::async_trait;
+use domain::ids::{CallerId, RunId, SessionId};
+use time::OffsetDateTime;
+
+use super::StoreError;
+
+/// Everything that must hold before a run starts, decided in one transaction.
+#[derive(Debug, Clone)]
+pub struct AdmissionRequest {
+    pub run_id: RunId,
+    pub session_id: SessionId,
+    pub caller: CallerId,
+    /// The caller's own key; kept 24 hours.
+    pub idempotency_key: Option<String>,
+    pub now: OffsetDateTime,
+    /// When the session lease ends by itself: after the run's deadline.
+    pub lease_until: OffsetDateTime,
+    pub limits: CallerLimits,
+}
+
+/// Per caller; `u32::MAX` means no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallerLimits {
+    pub concurrent_runs: u32,
+    pub runs_per_minute: u32,
+}
+
+impl Default for CallerLimits {
+    fn default() -> Self {
+        Self { concurrent_runs: 10, runs_per_minute: 60 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    Admitted,
+    /// The same key by the same caller within 24 hours already started this run.
+    Replay { run_id: RunId },
+    /// Another run of the session is active.
+    SessionBusy { run_id: RunId },
+    RateLimited { limit: &'static str, retry_after_seconds: u32 },
+}
+
+#[async_trait]
+pub trait RunControl: Send + Sync {
+    async fn admit(&self, request: &AdmissionRequest) -> Result<Admission, StoreError>;
+
+    /// Frees the session lease and the caller's concurrency slot, if this run still owns them. Idempotent.
+    async fn release(&self, run_id: RunId, session: &SessionId, caller: &CallerId, now: OffsetDateTime) -> Result<(), StoreError>;
+
+    /// Asks a run to stop; the flag lives until `until`. Who may ask is checked before.
+    async fn request_cancel(&self, run_id: RunId, until: OffsetDateTime) -> Result<(), StoreError>;
+
+    async fn is_cancelled(&self, run_id: RunId, now: OffsetDateTime) -> Result<bool, StoreError>;
+
+    /// Whether the table answers.
+    async fn ping(&self) -> Result<(), StoreError>;
+}

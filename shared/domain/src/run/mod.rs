@@ -1,0 +1,417 @@
+//! A run as a state machine without IO: [`Run::next`] says what to do, [`Run::apply`] takes what came of it.
+//!
+//! All safety logic of the product is here or called from here: which path a question takes, what the budget allows, when tools
+//! are withheld, which drafts are checked, repaired, reviewed, and what may be published. The driver (`agent::run`) only
+//! performs steps and reports results, so every rule is a table test.
+
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use serde_json::json;
+
+use crate::budget::{Affordable, Budget, BudgetLimits, BudgetUse, estimate_tokens};
+use crate::draft::{DiagnosisDraft, SemanticDraftView};
+use crate::events::FailureCode;
+use crate::evidence::guard::{self, Checked};
+use crate::evidence::record::CanonicalRecord;
+use crate::evidence::{EvidenceStatus, EvidenceViolation};
+use crate::fallback::{ReasonCode, SafeFallback};
+use crate::ids::{CallIds, RunId, ToolCallId};
+use crate::knowledge::{self, KnowledgeDraft, VerifiedAnswer};
+use crate::model::{ModelFault, ModelResult, Reply, RequestedCall, Role};
+use crate::question::{Intent, PreviousTurn, Query};
+use crate::release::{Released, VerifiedDraft};
+use crate::semantic::{self, SemanticInput, Verdict};
+use crate::tool::{Attempted, ToolName};
+
+pub use steps::{Admission, Attempts, Limits, ModelCall, PlannedCall, Step, Surroundings, Terminal, ToolOffer, ToolResult};
+
+/// One run, from the question to its terminal state.
+pub struct Run {
+    id: RunId,
+    query: Query,
+    previous: Option<PreviousTurn>,
+    limits: Limits,
+    budget: Budget,
+    phase: Phase,
+    intent: Option<Intent>,
+    in_flight: Option<crate::budget::Reservation>,
+    call_ids: CallIds,
+    calls_planned: u32,
+    attempted: Vec<Attempted>,
+    slowest_model_call_ms: u64,
+    ungrounded: u32,
+    repaired: bool,
+}
+
+enum Phase {
+    Routing { attempt: u32 },
+    Diagnosing,
+    GatheringEvidence(Vec<PlannedCall>),
+    Checking { draft: DiagnosisDraft },
+    Repairing { draft: DiagnosisDraft, violations: Vec<EvidenceViolation> },
+    Retrieving(Vec<PlannedCall>),
+    Answering { lookup: ToolCallId, hits: serde_json::Value },
+    CheckingAnswer { draft: KnowledgeDraft, lookup: ToolCallId },
+    Reviewing { candidate: Candidate, input: String, attempt: u32 },
+    Introducing,
+    Done(Terminal),
+}
+
+/// What the semantic guard is asked about.
+enum Candidate {
+    Report(VerifiedDraft),
+    Answer { answer: VerifiedAnswer, checked: Checked, lookup: ToolCallId },
+}
+
+impl Candidate {
+    fn checked(&self) -> &Checked {
+        match self {
+            Self::Report(verified) => &verified.checked,
+            Self::Answer { checked, .. } => checked,
+        }
+    }
+
+    fn release(self, proof: semantic::Supported) -> Released {
+        match self {
+            Self::Report(verified) => Released::report(verified, proof),
+            Self::Answer { answer, lookup, .. } => Released::knowledge(&answer, lookup.to_string(), proof),
+        }
+    }
+}
+
+/// Hits that a knowledge answer may use.
+const KNOWLEDGE_TOP_K: u32 = 6;
+/// Characters of the query that go to the search: BM25 gains nothing from a pasted stack trace.
+const SEARCH_QUERY_BYTES: usize = 512;
+
+impl Run {
+    pub fn new(id: RunId, query: Query, previous: Option<PreviousTurn>, budget: BudgetLimits, limits: Limits) -> Self {
+        Self {
+            id,
+            query,
+            previous,
+            limits,
+            budget: Budget::new(budget),
+            phase: Phase::Routing { attempt: 1 },
+            intent: None,
+            in_flight: None,
+            call_ids: CallIds::default(),
+            calls_planned: 0,
+            attempted: Vec::new(),
+            slowest_model_call_ms: 0,
+            ungrounded: 0,
+            repaired: false,
+        }
+    }
+
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+
+    pub fn intent(&self) -> Option<Intent> {
+        self.intent
+    }
+
+    pub fn budget_used(&self) -> BudgetUse {
+        self.budget.used()
+    }
+
+    pub fn budget_limits(&self) -> BudgetLimits {
+        self.budget.limits()
+    }
+
+    /// Literals that no cited evidence shows, counted for the trace.
+    pub fn ungrounded_literals(&self) -> u32 {
+        self.ungrounded
+    }
+
+    pub fn was_repaired(&self) -> bool {
+        self.repaired
+    }
+
+    /// The user message that opens a conversation with the router, the diagnosis agent and the system chat.
+    pub fn opening(&self) -> String {
+        json!({ "query": self.query, "previous_turn": self.previous }).to_string()
+    }
+
+    /// What to do now. Reserves the budget of a model call before it is made; asking again without applying a result is a
+    /// driver's fault and ends the run.
+    pub fn next(&mut self, around: &dyn Surroundings) -> Step {
+        if self.in_flight.is_some() {
+            self.fail(FailureCode::Internal);
+        }
+        let step = match &self.phase {
+            Phase::Routing { attempt } => self.model_step(Role::Route, *attempt, self.opening(), around),
+            Phase::Introducing => self.model_step(Role::System, 1, self.opening(), around),
+            Phase::Diagnosing => self.diagnose_step(around),
+            Phase::GatheringEvidence(calls) | Phase::Retrieving(calls) => Ok(Step::CallTools(calls.clone())),
+            Phase::Checking { draft } => Ok(Step::CheckEvidence(draft.cited_calls())),
+            Phase::CheckingAnswer { lookup, .. } => Ok(Step::CheckEvidence(vec![lookup.clone()])),
+            Phase::Repairing { draft, violations } => {
+                let input = json!({ "query": self.query, "draft": draft, "violations": violations }).to_string();
+                self.model_step(Role::Repair, 1, input, around)
+            }
+            Phase::Answering { hits, .. } => {
+                let input = json!({ "query": self.query, "hits": hits }).to_string();
+                self.model_step(Role::Knowledge, 1, input, around)
+            }
+            Phase::Reviewing { input, attempt, .. } => self.model_step(Role::Review, *attempt, input.clone(), around),
+            Phase::Done(terminal) => return Step::Done(terminal.clone()),
+        };
+        step.unwrap_or_else(|code| {
+            self.fail(code);
+            Step::Done(Terminal::Failed(code))
+        })
+    }
+
+    fn model_step(&mut self, role: Role, attempt: u32, user: String, around: &dyn Surroundings) -> Result<Step, FailureCode> {
+        let input = around.prompt_tokens(role) + estimate_tokens(&user);
+        let reserved = self.budget.reserve_model_call(role, input).ok_or(FailureCode::BudgetExhausted)?;
+        self.in_flight = Some(reserved);
+        let call = ModelCall { role, attempt, tools: ToolOffer::None, max_output_tokens: reserved.max_output_tokens };
+        Ok(match role {
+            Role::Route => Step::Route { call, user },
+            Role::Repair => Step::Repair { call, user },
+            Role::Review => Step::Review { call, user },
+            Role::Diagnose | Role::Knowledge | Role::System => Step::CallModel { call, user },
+        })
+    }
+
+    fn diagnose_step(&mut self, around: &dyn Surroundings) -> Result<Step, FailureCode> {
+        let input = around.prompt_tokens(Role::Diagnose);
+        let affordable = self.budget.affordable(input);
+        if affordable == Affordable::Nothing {
+            return Err(FailureCode::BudgetExhausted);
+        }
+        // Time is a budget too: one more round, the final answer and the review must all fit.
+        let hurried = around.time_left_ms() < self.slowest_model_call_ms.saturating_mul(3);
+        let last = affordable == Affordable::FinalOnly || hurried || !self.budget.has_tool_call();
+        let reserved = self.budget.reserve_model_call(Role::Diagnose, input).ok_or(FailureCode::BudgetExhausted)?;
+        self.in_flight = Some(reserved);
+        let tools = if last { ToolOffer::Withheld } else { ToolOffer::Offered };
+        let call = ModelCall { role: Role::Diagnose, attempt: 1, tools, max_output_tokens: reserved.max_output_tokens };
+        // The transcript is the driver's; its opening message was built from `opening()`.
+        Ok(Step::CallModel { call, user: String::new() })
+    }
+
+    /// Ends the run without content, from outside: cancelled, out of time, a store that failed. A run that is done stays so.
+    pub fn fail(&mut self, code: FailureCode) {
+        self.in_flight = None;
+        if !matches!(self.phase, Phase::Done(_)) {
+            self.phase = Phase::Done(Terminal::Failed(code));
+        }
+    }
+
+    /// Takes the result of the model call that [`Run::next`] asked for.
+    pub fn apply_model(&mut self, result: ModelResult) {
+        let Some(reserved) = self.in_flight.take() else {
+            return self.fail(FailureCode::Internal);
+        };
+        self.budget.settle_model_call(reserved, result.usage);
+        self.slowest_model_call_ms = self.slowest_model_call_ms.max(result.duration_ms);
+        // The phase is moved out and a new one put in; what is not decided below is a driver's fault.
+        let phase = std::mem::replace(&mut self.phase, Phase::Done(Terminal::Failed(FailureCode::Internal)));
+        self.phase = match phase {
+            Phase::Routing { attempt } => self.routed(attempt, result.reply),
+            Phase::Diagnosing => self.diagnosed(result.reply),
+            Phase::Repairing { draft, .. } => self.repair_replied(&draft, result.reply),
+            Phase::Answering { lookup, .. } => self.answered(lookup, result.reply),
+            Phase::Reviewing { candidate, input, attempt } => self.reviewed(candidate, input, attempt, result.reply),
+            Phase::Introducing => introduced(&self.query, result.reply),
+            other => other,
+        };
+    }
+
+    fn routed(&mut self, attempt: u32, reply: Result<Reply, ModelFault>) -> Phase {
+        let intent = reply.and_then(|reply| steps::parse_route(&reply));
+        let intent = match intent {
+            Ok(intent) => intent,
+            Err(fault) if fault.asks_again() && attempt < self.limits.attempts.router => {
+                return Phase::Routing { attempt: attempt + 1 };
+            }
+            // A router that fails technically routes to the most guarded path.
+            Err(_) => Intent::Diagnosis,
+        };
+        self.intent = Some(intent);
+        match intent {
+            Intent::Diagnosis => Phase::Diagnosing,
+            Intent::SystemChat => Phase::Introducing,
+            Intent::KnowledgeQuery => {
+                let query = crate::question::cut(self.query.as_str(), SEARCH_QUERY_BYTES);
+                let arguments = json!({ "query": query, "top_k": KNOWLEDGE_TOP_K });
+                let lookup = RequestedCall { id: None, name: ToolName::LookupKnowledge.as_str().to_owned(), arguments: Ok(arguments) };
+                Phase::Retrieving(self.plan(vec![lookup]))
+            }
+        }
+    }
+
+    fn diagnosed(&mut self, reply: Result<Reply, ModelFault>) -> Phase {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(fault) => return failed(steps::failure_of(fault)),
+        };
+        if !reply.calls.is_empty() {
+            return Phase::GatheringEvidence(self.plan(reply.calls));
+        }
+        match DiagnosisDraft::parse(reply.text.as_deref().unwrap_or_default()) {
+            Ok(draft) => Phase::Checking { draft },
+            Err(_) => failed(FailureCode::ModelOutputInvalid),
+        }
+    }
+
+    /// Gives each asked call its id and its share of the budget, in the order asked.
+    fn plan(&mut self, calls: Vec<RequestedCall>) -> Vec<PlannedCall> {
+        let count = calls.len() as u64;
+        let planned = calls.into_iter().enumerate().map(|(i, asked)| {
+            self.calls_planned += 1;
+            let admission = match self.budget.reserve_tool_call(count - i as u64) {
+                Some(max_bytes) => Admission::Admitted { max_bytes },
+                None => Admission::OverBudget,
+            };
+            PlannedCall {
+                id: self.call_ids.assign(asked.id.as_deref()),
+                index: self.calls_planned,
+                name: asked.name,
+                arguments: asked.arguments,
+                admission,
+            }
+        });
+        planned.collect()
+    }
+
+    /// Takes the results of a round of tool calls, in the order they were planned.
+    pub fn apply_tools(&mut self, results: Vec<ToolResult>) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Done(Terminal::Failed(FailureCode::Internal)));
+        match phase {
+            Phase::GatheringEvidence(calls) if results.len() == calls.len() => {
+                self.settle_tools(&calls, &results);
+                self.phase = Phase::Diagnosing;
+            }
+            Phase::Retrieving(calls) if results.len() == 1 && calls.len() == 1 => {
+                self.settle_tools(&calls, &results);
+                self.phase = self.retrieved(results);
+            }
+            other if matches!(other, Phase::Done(_)) => self.phase = other,
+            _ => {}
+        }
+    }
+
+    fn settle_tools(&mut self, calls: &[PlannedCall], results: &[ToolResult]) {
+        for (call, result) in calls.iter().zip(results) {
+            match call.admission {
+                Admission::Admitted { max_bytes } => self.budget.settle_tool_call(max_bytes, result.shown_bytes),
+                Admission::OverBudget => self.budget.charge_observation(result.shown_bytes),
+            }
+            let (evidence_status, error_code) = match &result.outcome {
+                Ok(projection) => (Some(projection.evidence_status()), None),
+                Err(code) => (None, Some(*code)),
+            };
+            self.attempted.push(Attempted { tool: ToolName::parse(&call.name), evidence_status, error_code });
+        }
+    }
+
+    fn retrieved(&mut self, results: Vec<ToolResult>) -> Phase {
+        for result in results {
+            if let Ok(crate::evidence::Projection::Knowledge(found)) = result.outcome
+                && found.evidence_status == EvidenceStatus::EvidenceFound
+            {
+                return Phase::Answering { lookup: found.tool_call_id.clone(), hits: steps::numbered_hits(&found) };
+            }
+        }
+        self.fallback(ReasonCode::EvidenceValidationFailed, None)
+    }
+
+    fn answered(&mut self, lookup: ToolCallId, reply: Result<Reply, ModelFault>) -> Phase {
+        match reply {
+            Err(fault) => failed(steps::failure_of(fault)),
+            Ok(reply) => match KnowledgeDraft::parse(reply.text.as_deref().unwrap_or_default()) {
+                Ok(draft) => Phase::CheckingAnswer { draft, lookup },
+                Err(_) => failed(FailureCode::ModelOutputInvalid),
+            },
+        }
+    }
+
+    /// Takes what the canonical store holds for the ids that [`Step::CheckEvidence`] named.
+    pub fn apply_evidence(&mut self, records: &[CanonicalRecord]) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Done(Terminal::Failed(FailureCode::Internal)));
+        self.phase = match phase {
+            Phase::Checking { draft } => match guard::check(self.id, &draft, records) {
+                Ok(checked) => self.review(Candidate::Report(VerifiedDraft { draft, checked })),
+                Err(violations) if !self.repaired => {
+                    self.repaired = true;
+                    Phase::Repairing { draft, violations }
+                }
+                Err(_) => self.fallback(ReasonCode::EvidenceValidationFailed, None),
+            },
+            Phase::CheckingAnswer { draft, lookup } => match knowledge::check(self.id, &draft, &lookup, records) {
+                Ok((answer, checked)) => self.review(Candidate::Answer { answer, checked, lookup }),
+                Err(_) => self.fallback(ReasonCode::EvidenceValidationFailed, None),
+            },
+            other => other,
+        };
+    }
+
+    fn repair_replied(&mut self, original: &DiagnosisDraft, reply: Result<Reply, ModelFault>) -> Phase {
+        let accepted = reply.ok().and_then(|reply| reply.text).and_then(|text| crate::repair::accept(original, &text).ok());
+        match accepted {
+            Some(draft) => Phase::Checking { draft },
+            None => self.fallback(ReasonCode::EvidenceValidationFailed, None),
+        }
+    }
+
+    fn review(&mut self, candidate: Candidate) -> Phase {
+        let checked = candidate.checked();
+        self.ungrounded = checked.ungrounded.values().map(|literals| literals.len() as u32).sum();
+        let draft = match &candidate {
+            Candidate::Report(verified) => json!(SemanticDraftView::of(&verified.draft)),
+            Candidate::Answer { answer, .. } => json!(SemanticDraftView::of(&knowledge::as_draft(answer))),
+        };
+        let (snapshot, ungrounded_literals) = (&checked.snapshot, &checked.ungrounded);
+        let input = json!(SemanticInput { query: self.query.as_str(), draft, snapshot, ungrounded_literals }).to_string();
+        if input.len() > semantic::MAX_INPUT_BYTES {
+            return self.fallback(ReasonCode::SemanticUnavailable, Some(&candidate));
+        }
+        Phase::Reviewing { candidate, input, attempt: 1 }
+    }
+
+    fn reviewed(&mut self, candidate: Candidate, input: String, attempt: u32, reply: Result<Reply, ModelFault>) -> Phase {
+        let verdict = reply.and_then(|reply| {
+            Verdict::parse(reply.text.as_deref().unwrap_or_default()).map_err(|_| ModelFault::SchemaInvalid)
+        });
+        match verdict {
+            Ok(Verdict::Supported(proof)) => self.released(candidate.release(proof)),
+            Ok(Verdict::Unsupported) => self.fallback(ReasonCode::SemanticUnsupported, Some(&candidate)),
+            Err(fault) if fault.asks_again() && attempt < self.limits.attempts.semantic_guard => {
+                Phase::Reviewing { candidate, input, attempt: attempt + 1 }
+            }
+            Err(_) => self.fallback(ReasonCode::SemanticUnavailable, Some(&candidate)),
+        }
+    }
+
+    fn fallback(&self, reason: ReasonCode, candidate: Option<&Candidate>) -> Phase {
+        let snapshot = candidate.map(|c| &c.checked().snapshot);
+        let fallback = SafeFallback::new(reason, self.query.language(), snapshot, self.attempted.clone());
+        self.released(Released::fallback(&fallback))
+    }
+
+    fn released(&self, released: Released) -> Phase {
+        Phase::Done(Terminal::Released { intent: self.intent.unwrap_or(Intent::Diagnosis), released })
+    }
+}
+
+fn failed(code: FailureCode) -> Phase {
+    Phase::Done(Terminal::Failed(code))
+}
+
+fn introduced(query: &Query, reply: Result<Reply, ModelFault>) -> Phase {
+    match reply {
+        Err(fault) => failed(steps::failure_of(fault)),
+        Ok(reply) => {
+            let text = reply.text.unwrap_or_default();
+            let checked = crate::system::check(&text, steps::ABOUT, query.language());
+            Phase::Done(Terminal::Released { intent: Intent::SystemChat, released: Released::system(&checked) })
+        }
+    }
+}

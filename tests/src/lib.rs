@@ -1,0 +1,1 @@
+//! A test-only package: see `tests/acceptance` and `tests/tidy.rs`.
