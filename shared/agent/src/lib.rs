@@ -2,4 +2,15 @@
 //!
 //! Start reading at [`run`]: the driver that performs what `domain::run` decides.
 
+pub mod admission;
+pub mod audit;
+pub mod boundary;
+pub mod context;
 pub mod ports;
+pub mod progress;
+pub mod prompts;
+pub mod run;
+pub mod runs;
+pub mod supervise;
+pub mod transcript;
+

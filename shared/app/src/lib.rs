@@ -1,1 +1,9 @@
-//! .
+//! Assembly: configuration, telemetry, and the one place where ports meet their implementations.
+
+pub mod config;
+pub mod connect;
+pub mod data_sources;
+pub mod telemetry;
+
+pub use config::{Config, Needs};
+pub use connect::App;

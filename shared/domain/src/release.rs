@@ -59,6 +59,9 @@ pub struct Cited {
     pub analysis_id: String,
     pub kind: AnalysisKind,
     pub tool_call_ids: Vec<String>,
+    /// For a knowledge statement: which hits of the lookup it cites, counted from 1. Empty means the whole result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hits: Vec<u32>,
 }
 
 impl Released {
@@ -69,15 +72,22 @@ impl Released {
             analysis_id: a.analysis_id.clone(),
             kind: a.kind,
             tool_call_ids: a.tool_call_ids.clone(),
+            hits: Vec::new(),
         });
         let cites = cites.collect();
         let conclusion = draft.conclusion.as_ref().map(|c| c.text.clone());
         Self::new(Outcome::Success, conclusion, None, cites, &ReportBody::of(&draft, &checked.snapshot))
     }
 
-    pub fn knowledge(answer: &VerifiedAnswer, lookup: String, _proof: Supported) -> Self {
+    pub fn knowledge(answer: &VerifiedAnswer, lookup: &str, _proof: Supported) -> Self {
         let body = KnowledgeBody { kind: "KNOWLEDGE_ANSWER", statements: answer.statements(), sources: answer.sources() };
-        let cites = vec![Cited { analysis_id: "lookup".to_owned(), kind: AnalysisKind::Normal, tool_call_ids: vec![lookup] }];
+        let cite = |(i, statement): (usize, &Statement)| Cited {
+            analysis_id: format!("s{}", i + 1),
+            kind: AnalysisKind::Normal,
+            tool_call_ids: vec![lookup.to_owned()],
+            hits: statement.citations.clone(),
+        };
+        let cites = answer.statements().iter().enumerate().map(cite).collect();
         let conclusion = answer.statements().first().map(|s| s.text.clone());
         Self::new(Outcome::Success, conclusion, None, cites, &body)
     }

@@ -1,1 +1,5 @@
-//! .
+//! What the chat and api functions share of HTTP: reading requests, naming callers, refusing in one voice.
+
+pub mod auth;
+pub mod problem;
+pub mod request;

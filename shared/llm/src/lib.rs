@@ -1,1 +1,13 @@
-//! .
+//! The model port over HTTP: one transport, one retry policy, one module per wire format.
+//!
+//! Nothing here reads the environment or keeps what was said: logs carry roles, status codes, durations and fault codes only.
+
+mod endpoint;
+mod faults;
+mod openai;
+mod retry;
+mod transport;
+
+pub use endpoint::{Endpoint, InvalidEndpoint, Secret};
+pub use openai::OpenAi;
+pub use retry::RetryPolicy;

@@ -50,6 +50,9 @@ pub trait RunControl: Send + Sync {
     /// Frees the session lease and the caller's concurrency slot, if this run still owns them. Idempotent.
     async fn release(&self, run_id: RunId, session: &SessionId, caller: &CallerId, now: OffsetDateTime) -> Result<(), StoreError>;
 
+    /// Undoes an admission whose run never started: lease, slot and idempotency key, each only if this run still owns it.
+    async fn withdraw(&self, run_id: RunId, session: &SessionId, caller: &CallerId, idempotency_key: Option<&str>) -> Result<(), StoreError>;
+
     /// Asks a run to stop; the flag lives until `until`. Who may ask is checked before.
     async fn request_cancel(&self, run_id: RunId, until: OffsetDateTime) -> Result<(), StoreError>;
 

@@ -10,6 +10,7 @@ use super::record::{CanonicalRecord, EvidenceStatus, InvocationStatus};
 use super::snapshot::{VerifiedAnalysis, VerifiedEvidence, VerifiedSnapshot, evidence_of};
 use crate::draft::{Analysis, AnalysisKind, DiagnosisDraft};
 use crate::ids::{RunId, ToolCallId};
+use crate::release::Cited;
 
 /// What is wrong with one place of a draft. Stable codes; no content of the draft or of the store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -202,6 +203,21 @@ pub fn verify_call<'r>(
         return Err(Violation::EvidenceKindMismatch);
     }
     Ok((record, projection))
+}
+
+/// The evidence that a released report cites, read again for its reader.
+///
+/// # Errors
+/// The violation of the first citation that no longer holds; after the records' time to live that is `TOOL_CALL_NOT_FOUND`.
+pub fn released_evidence(run_id: RunId, cited: &Cited, records: &[CanonicalRecord]) -> Result<Vec<VerifiedEvidence>, Violation> {
+    let mut evidence = Vec::new();
+    for id in &cited.tool_call_ids {
+        let (record, projection) = verify_call(run_id, id, cited.kind, records)?;
+        let all = evidence_of(record, &projection);
+        let shown = |n: usize| cited.hits.is_empty() || cited.hits.iter().any(|hit| *hit as usize == n);
+        evidence.extend(all.into_iter().enumerate().filter(|(i, _)| shown(i + 1)).map(|(_, e)| e));
+    }
+    Ok(evidence)
 }
 
 fn accepted_status(kind: AnalysisKind) -> EvidenceStatus {

@@ -106,7 +106,7 @@ fn logs(result: &QueryLogsToolResult) -> Vec<VerifiedEvidence> {
         evidence(Some(p.last_seen.clone()), excerpt(&p.sample), values)
     });
     let events = result.events.iter().map(|e| {
-        let values = json!({ "level": e.level, "service": e.service, "trace_id": e.trace_id });
+        let values = json!({ "level": e.level, "service": e.service, "trace_id": e.trace_id, "matched": result.matched, "events_shown": result.events.len() });
         evidence(Some(e.timestamp.clone()), excerpt(&e.message), values)
     });
     patterns.chain(events).collect()

@@ -19,13 +19,13 @@ use crate::evidence::{EvidenceStatus, EvidenceViolation};
 use crate::fallback::{ReasonCode, SafeFallback};
 use crate::ids::{CallIds, RunId, ToolCallId};
 use crate::knowledge::{self, KnowledgeDraft, VerifiedAnswer};
-use crate::model::{ModelFault, ModelResult, Reply, RequestedCall, Role};
+use crate::model::{ModelFault, ModelResult, Reply, RequestedCall, Role, Usage};
 use crate::question::{Intent, PreviousTurn, Query};
 use crate::release::{Released, VerifiedDraft};
 use crate::semantic::{self, SemanticInput, Verdict};
 use crate::tool::{Attempted, ToolName};
 
-pub use steps::{Admission, Attempts, Limits, ModelCall, PlannedCall, Step, Surroundings, Terminal, ToolOffer, ToolResult};
+pub use steps::{ABOUT, Admission, Attempts, Limits, ModelCall, PlannedCall, RouteReply, Step, Surroundings, Terminal, ToolOffer, ToolResult};
 
 /// One run, from the question to its terminal state.
 pub struct Run {
@@ -76,7 +76,7 @@ impl Candidate {
     fn release(self, proof: semantic::Supported) -> Released {
         match self {
             Self::Report(verified) => Released::report(verified, proof),
-            Self::Answer { answer, lookup, .. } => Released::knowledge(&answer, lookup.to_string(), proof),
+            Self::Answer { answer, lookup, .. } => Released::knowledge(&answer, lookup.as_str(), proof),
         }
     }
 }
@@ -198,7 +198,11 @@ impl Run {
 
     /// Ends the run without content, from outside: cancelled, out of time, a store that failed. A run that is done stays so.
     pub fn fail(&mut self, code: FailureCode) {
-        self.in_flight = None;
+        if let Some(reserved) = self.in_flight.take() {
+            // The call was dropped on its way: its prompt was sent, of its reply nothing is known.
+            let usage = Usage { input_tokens: reserved.input_tokens, output_tokens: 0, estimated: true };
+            self.budget.settle_model_call(reserved, usage);
+        }
         if !matches!(self.phase, Phase::Done(_)) {
             self.phase = Phase::Done(Terminal::Failed(code));
         }
@@ -279,6 +283,14 @@ impl Run {
             }
         });
         planned.collect()
+    }
+
+    /// The round of tool calls that must run now, if there is one.
+    pub fn planned_calls(&self) -> Option<&[PlannedCall]> {
+        match &self.phase {
+            Phase::GatheringEvidence(calls) | Phase::Retrieving(calls) => Some(calls),
+            _ => None,
+        }
     }
 
     /// Takes the results of a round of tool calls, in the order they were planned.

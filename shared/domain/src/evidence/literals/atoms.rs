@@ -6,8 +6,9 @@ use super::fold::{Folded, is_han, is_word};
 
 /// The end of the atom at `i`, which must be at a word or Han character.
 ///
-/// A Han character is an atom; otherwise an atom is a word with the words that hyphens join to it (`payment-gateway` is not
-/// `payment`), and numbers keep their points and thousands commas (`2.3` is not in `2.3.1`, nor 204 in 1,204).
+/// A Han character is an atom; otherwise an atom is a word with the words that hyphens join to it
+/// (`payment-gateway` is not `payment`), and numbers keep their points and thousands commas (`2.3` is not in
+/// `2.3.1`, nor 204 in 1,204).
 pub(super) fn atom_end(text: &Folded<'_>, i: usize) -> usize {
     if is_han(text.at(i)) {
         return i + 1;
@@ -48,7 +49,8 @@ pub(super) fn atoms(text: &Folded<'_>, from: usize, to: usize) -> Vec<String> {
     found
 }
 
-/// The evidence's atoms, lower case, in order; finds phrases in `O(phrase × log evidence)` whatever the evidence repeats.
+/// The evidence's atoms, lower case, in order; finds phrases in `O(phrase × log evidence)` whatever the
+/// evidence repeats.
 #[derive(Default)]
 pub(super) struct Phrases {
     ids: HashMap<String, u32>,
@@ -82,7 +84,8 @@ impl Phrases {
         self.order = suffix_order(&self.tokens);
     }
 
-    /// Whether the atoms of `phrase` stand next to each other somewhere in one text. An empty phrase does not.
+    /// Whether the atoms of `phrase` stand next to each other somewhere in one text. An empty phrase does
+    /// not.
     pub(super) fn contains(&self, phrase: &[String]) -> bool {
         let ids: Option<Vec<u32>> =
             phrase.iter().map(|atom| self.ids.get(&atom.to_lowercase()).copied()).collect();

@@ -4,6 +4,7 @@ use super::atoms::{atom_end, atoms};
 use super::fold::{Folded, is_han, is_word};
 use super::names::{self, Kind};
 use super::quantity::{Quantity, is_unit, quantity_at};
+use super::quotes::{closing_mark, quoted_parts};
 use super::times::{When, time_at};
 
 /// One literal and where it is written.
@@ -25,9 +26,6 @@ pub(super) enum Claim {
     /// A quotation: its parts between ellipses.
     Quote(Vec<Vec<String>>),
 }
-
-/// Longer than any log line that a report quotes whole; an opening mark looks no further for its partner.
-const MAX_QUOTE: usize = 300;
 
 /// The literals of `text`, in order; they do not overlap.
 pub(super) fn literals<'t>(text: &Folded<'t>) -> Vec<Literal<'t>> {
@@ -56,7 +54,8 @@ struct Hit {
     claim: Option<Claim>,
 }
 
-/// What starts at `i` outside quotation marks, and its end; no claim if it is prose. `None` if nothing starts here.
+/// What starts at `i` outside quotation marks, and its end; no claim if it is prose. `None` if nothing starts
+/// here.
 fn piece_at(text: &Folded<'_>, i: usize) -> Option<(usize, Option<Claim>)> {
     if let Some(end) = path_end(text, i) {
         return Some((end, Some(Claim::Name(atoms(text, i, end)))));
@@ -96,52 +95,6 @@ fn quote_at(text: &Folded<'_>, i: usize) -> Option<Hit> {
     Some(Hit { from, to, end: close + 1, claim: Some(alone.unwrap_or(Claim::Quote(parts))) })
 }
 
-/// The mark that closes the quotation opened at `i`, on the same line.
-fn closing_mark(text: &Folded<'_>, i: usize) -> Option<usize> {
-    const PAIRS: [(char, char); 8] = [
-        ('"', '"'),
-        ('\'', '\''),
-        ('`', '`'),
-        ('“', '”'),
-        ('‘', '’'),
-        ('「', '」'),
-        ('『', '』'),
-        ('《', '》'),
-    ];
-    let (open, close) = PAIRS.into_iter().find(|(open, _)| *open == text.at(i))?;
-    let straight = open == close;
-    let apostrophe = matches!(open, '\'' | '‘');
-    // Inside a word it is an apostrophe, behind one it closes something.
-    if straight && is_word(text.before(i)) || apostrophe && text.at(i + 1) == ' ' {
-        return None;
-    }
-    let closes = |at: usize| {
-        let ends_word = !apostrophe || (!is_word(text.at(at + 1)) && text.before(at) != ' ');
-        text.at(at) == close && ends_word
-    };
-    let line = (i + 1..(i + 1 + MAX_QUOTE).min(text.len())).take_while(|at| text.at(*at) != '\n');
-    line.into_iter().find(|at| closes(*at))
-}
-
-/// The atoms of a quotation, split where the author left something out.
-fn quoted_parts(text: &Folded<'_>, from: usize, to: usize) -> Vec<Vec<String>> {
-    let mut parts = Vec::new();
-    let mut start = from;
-    let mut i = from;
-    while i < to {
-        let dots = text.run(i, |c| matches!(c, '.' | '…')).min(to);
-        let elision = text.at(i) == '…' || dots - i >= 3;
-        if elision {
-            parts.push(atoms(text, start, i));
-            start = dots;
-        }
-        i = dots.max(i + 1);
-    }
-    parts.push(atoms(text, start, to));
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
 /// The end of an absolute path such as `/api/v1/orders`; "and/or" and "次/min" are none.
 fn path_end(text: &Folded<'_>, i: usize) -> Option<usize> {
     let before = text.before(i);
@@ -164,9 +117,12 @@ fn url_end(text: &Folded<'_>, i: usize) -> Option<usize> {
     while scheme < i + 12 && (text.at(scheme).is_ascii_alphanumeric() || text.at(scheme) == '+') {
         scheme += 1;
     }
+    if !text.starts_with(scheme, "://") {
+        return None;
+    }
     let of_url = |c: char| c.is_ascii_graphic() && !"\"'`<>()[]{}|,;\\".contains(c);
     let end = trimmed(text, i, text.run(scheme, of_url));
-    (text.starts_with(scheme, "://") && end > scheme + 3).then_some(end)
+    (end > scheme + 3).then_some(end)
 }
 
 /// Without the punctuation of the sentence around it.
@@ -237,7 +193,8 @@ fn behind_hyphen(text: &Folded<'_>, i: usize, end: usize) -> Option<usize> {
 /// The end of the dotted name whose first atom ends at `end`, and whether it is one.
 fn dotted_end(text: &Folded<'_>, i: usize, end: usize) -> (usize, bool) {
     let mut last = end;
-    while text.at(last) == '.' && is_word(text.at(last + 1)) {
+    // A host name is no longer than 253 characters, and looking no further keeps "a.a.a.a…" linear.
+    while text.at(last) == '.' && is_word(text.at(last + 1)) && last - i < 253 {
         last = atom_end(text, last + 1);
     }
     let name = text.slice(i, last);

@@ -1,4 +1,5 @@
-//! Folded text: one character per cell, full-width forms, odd spaces and hyphens made plain, the written form still at hand.
+//! Folded text: one character per cell, full-width forms, odd spaces and hyphens made plain, the written form
+//! still at hand.
 
 /// A text with its folded characters; case is kept.
 pub(super) struct Folded<'t> {
@@ -20,7 +21,8 @@ impl<'t> Folded<'t> {
         let mut before = '\0';
         while let Some((from, written)) = rest.next() {
             let after = rest.peek().map_or('\0', |(_, c)| *c);
-            // A full-width comma separates thousands only between full-width digits; elsewhere it is the comma of Chinese prose.
+            // A full-width comma separates thousands only between full-width digits; elsewhere it is the
+            // comma of Chinese prose.
             let prose_comma = written == '，' && !(is_wide_digit(before) && is_wide_digit(after));
             before = written;
             let c = if prose_comma { Some(written) } else { fold(written) };
@@ -105,8 +107,9 @@ fn fold(c: char) -> Option<char> {
 
 /// A character of a script that is written without spaces: each is a token of its own.
 pub(super) fn is_han(c: char) -> bool {
-    matches!(c, '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}'
-        | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3134F}')
+    matches!(c, '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}')
+        || matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}')
+        || matches!(c, '\u{20000}'..='\u{3134F}')
 }
 
 /// A character that continues a word: two names that differ by one of these next to them are different names.

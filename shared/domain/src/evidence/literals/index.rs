@@ -1,17 +1,19 @@
-//! The evidence, indexed: every name, number and time that it shows, and what each literal of a report is compared with.
+//! The evidence, indexed: every name, number and time that it shows, and what each literal of a report is
+//! compared with.
 
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
-use time::{Date, OffsetDateTime};
+use time::OffsetDateTime;
 
 use super::atoms::{Phrases, atom_end, atoms};
+use super::dates::{Day, whole_day};
 use super::decimal::Decimal;
-use super::extract::Claim;
+use super::field_units::name_before;
 use super::fold::{Folded, is_han, is_word};
 use super::names;
 use super::quantity::{Measure, Quantity, quantity_at};
-use super::times::{Day, Moment, When, time_at};
+use super::times::{Moment, When, coarser, time_at};
 use super::units::Dimension;
 
 /// What a text of the evidence can vouch for.
@@ -25,18 +27,18 @@ pub(super) enum Role {
 
 #[derive(Default)]
 pub(super) struct Index {
-    phrases: Phrases,
+    pub(super) phrases: Phrases,
     /// Atoms in their written case.
-    exact: HashSet<String>,
+    pub(super) exact: HashSet<String>,
     /// Names inside atoms: a pod's workload, a percentile in a column's name.
-    inner: HashSet<String>,
-    columns: HashSet<String>,
-    numbers: HashSet<(Dimension, Decimal)>,
+    pub(super) inner: HashSet<String>,
+    pub(super) columns: HashSet<String>,
+    pub(super) numbers: HashSet<(Dimension, Decimal)>,
     /// Moments in UTC, and as written, each with every coarser form of itself.
-    utc: HashSet<Moment>,
-    written: HashSet<Moment>,
-    days: BTreeSet<(Option<i32>, u8, Option<u8>)>,
-    years: HashSet<Decimal>,
+    pub(super) utc: HashSet<Moment>,
+    pub(super) written: HashSet<Moment>,
+    pub(super) days: BTreeSet<(Option<i32>, u8, Option<u8>)>,
+    pub(super) years: HashSet<Decimal>,
 }
 
 impl Index {
@@ -100,14 +102,16 @@ impl Index {
             if names::is_version(&atom.to_lowercase()) {
                 self.inner.insert(version(&atom));
             }
-            if !names::is_id(&atom) {
+            // No name is longer than a host's; the check keeps the prefixes of a hostile one from adding up.
+            if !names::is_id(&atom) && atom.len() <= 253 {
                 self.inner_names(&atom.to_lowercase());
             }
             self.exact.insert(atom);
         }
     }
 
-    /// `payment-gateway-7d9f8b6c5-x2x4z` is an instance of `payment-gateway`; `p99_ms` is about p99; `partition-12` about 12.
+    /// `payment-gateway-7d9f8b6c5-x2x4z` is an instance of `payment-gateway`; `p99_ms` is about p99;
+    /// `partition-12` about 12.
     fn inner_names(&mut self, atom: &str) {
         let mut from = 0usize;
         for segment in atom.split(['-', '_']) {
@@ -115,7 +119,7 @@ impl Index {
             let numeric = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
             if numeric && digits.len() < segment.len() {
                 self.inner.insert(segment.to_owned());
-            } else if numeric && segment.len() < atom.len() {
+            } else if numeric && segment.len() < atom.len() && atom.starts_with(char::is_alphabetic) {
                 self.numbers.extend(Decimal::parse(segment, "").map(|n| (Dimension::Segment, n)));
             }
             let hash = (6..=10).contains(&segment.len())
@@ -138,13 +142,21 @@ impl Index {
                 self.when(&when);
                 i = end;
             } else if let Some(quantity) = quantity_at(text, i) {
-                // The field's unit holds for its whole value, and a unit in the text's own `name=` for the number behind it.
+                // The field's unit holds for its whole value, and a unit in the text's own `name=` for the
+                // number behind it.
                 let whole = i == 0 && quantity.end == text.len();
                 let name = if whole { key.map(str::to_owned) } else { name_before(text, i) };
                 self.quantity(&quantity, name.as_deref(), role);
                 i = quantity.resume.max(i + 1);
             } else {
-                i = atom_end(text, i);
+                let end = atom_end(text, i);
+                if text.before(i) == '-' {
+                    // Behind a quantity (`5ms-db01`) a reader starts a new word here, and so does a report.
+                    let rest = text.slice(i, end);
+                    self.inner.insert(rest.to_lowercase());
+                    self.exact.insert(rest);
+                }
+                i = end;
             }
         }
     }
@@ -221,104 +233,8 @@ impl Index {
         let year = day.year.and_then(|year| u64::try_from(year).ok());
         self.years.extend(year.map(Decimal::from));
     }
-
-    /// Whether the evidence shows what the literal says.
-    pub(super) fn shows(&self, claim: &Claim) -> bool {
-        match claim {
-            Claim::Quantity(quantity) => self.shows_quantity(quantity),
-            Claim::When(When::Day(day)) => self.days.contains(&(day.year, day.month, day.day)),
-            Claim::When(When::Moment(moment)) => self.shows_moment(*moment),
-            Claim::Name(atoms) => self.shows_name(atoms),
-            Claim::Id(id) => self.exact.contains(id) || (names::is_uuid(id) && self.phrases.has(id)),
-            Claim::Version(written) => self.inner.contains(&version(written)),
-            Claim::Status(code) => self.is_number(Decimal::from(*code)),
-            Claim::StatusClass(class) => {
-                self.phrases.has(&format!("{class}xx"))
-                    || (class * 100..class * 100 + 100).any(|code| self.is_number(Decimal::from(code)))
-            }
-            Claim::Quote(parts) => parts.iter().all(|part| self.phrases.contains(part)),
-        }
-    }
-
-    fn has(&self, dimension: Dimension, value: Decimal) -> bool {
-        self.numbers.contains(&(dimension, value))
-    }
-
-    fn is_number(&self, value: Decimal) -> bool {
-        self.has(Dimension::Bare, value) || self.has(Dimension::Segment, value)
-    }
-
-    fn shows_quantity(&self, quantity: &Quantity) -> bool {
-        let value = quantity.value;
-        match &quantity.unit {
-            Some(Measure::Count) => self.has(Dimension::Bare, value),
-            Some(Measure::Physical(readings)) => readings.iter().any(|(dimension, value)| {
-                // 30% is the ratio 0.3; but 100% is not every 1.
-                let ratio = *dimension == Dimension::Ratio && value.is_fractional();
-                self.has(*dimension, *value) || (ratio && self.has(Dimension::Bare, *value))
-            }),
-            None => {
-                let listed = || quantity.parts.iter().all(|part| self.has(Dimension::Raw, *part));
-                self.has(Dimension::Raw, value)
-                    || self.has(Dimension::Segment, value)
-                    || (value.is_fractional() && self.has(Dimension::Ratio, value))
-                    || (quantity.is_id() && self.has(Dimension::Id, value))
-                    || self.years.contains(&value)
-                    || (!quantity.parts.is_empty() && listed())
-            }
-        }
-    }
-
-    fn shows_moment(&self, moment: Moment) -> bool {
-        if moment.offset.is_some() {
-            return moment.in_utc().is_some_and(|utc| self.utc.contains(&utc));
-        }
-        self.written.contains(&moment) || self.utc.contains(&moment)
-    }
-
-    fn shows_name(&self, atoms: &[String]) -> bool {
-        if self.phrases.contains(atoms) {
-            return true;
-        }
-        match atoms {
-            [name] => self.inner.contains(&name.to_lowercase()),
-            // A result's column, named with a table that the query names.
-            [table, column] => self.columns.contains(&column.to_lowercase()) && self.phrases.has(table),
-            _ => false,
-        }
-    }
 }
 
-/// The name right before a number, as in `latency_ms=5003` or `"latency_ms": 5003`.
-fn name_before(text: &Folded<'_>, i: usize) -> Option<String> {
-    let mut end = i;
-    while i - end < 5 && matches!(text.before(end), '=' | ':' | '"' | ' ' | '\'') {
-        end -= 1;
-    }
-    let assigned = (end..i).any(|at| matches!(text.at(at), '=' | ':'));
-    let mut start = end;
-    while end - start < 40 && (is_word(text.before(start)) || matches!(text.before(start), '-' | '(' | ')')) {
-        start -= 1;
-    }
-    (assigned && start < end).then(|| text.slice(start, end))
-}
-
-fn version(written: &str) -> String {
+pub(super) fn version(written: &str) -> String {
     written.to_lowercase().trim_start_matches('v').to_owned()
-}
-
-fn whole_day(date: Date) -> Day {
-    Day { year: Some(date.year()), month: u8::from(date.month()), day: Some(date.day()) }
-}
-
-/// A moment with and without its date, to the fraction, the second and the minute. A moment written to the minute is also its
-/// second 0.
-fn coarser(moment: Moment) -> Vec<Moment> {
-    let second = moment.second.unwrap_or(0);
-    let clocks = [
-        moment,
-        Moment { second: Some(second), fraction: None, ..moment },
-        Moment { second: None, fraction: None, ..moment },
-    ];
-    clocks.into_iter().flat_map(|clock| [clock, Moment { date: None, ..clock }]).collect()
 }

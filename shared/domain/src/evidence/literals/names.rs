@@ -1,5 +1,7 @@
 //! Which words of a text are names, codes, ids and versions rather than prose.
 
+use super::vocabulary::{COMPOUND_STARTS, ERRNO, EVERYDAY, NAME_ENDS, NUMBER_STARTS, has};
+
 /// How a word of a text is to be looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -15,221 +17,13 @@ pub(super) enum Kind {
     StatusClass(u64),
 }
 
-/// Words with digits or humps that are everyday technical English.
-const EVERYDAY: &[&str] = &[
-    "k8s",
-    "i18n",
-    "http2",
-    "utf8",
-    "utf8mb4",
-    "utf-8",
-    "ipv4",
-    "ipv6",
-    "sha256",
-    "sha-256",
-    "md5",
-    "oauth2",
-    "x86",
-    "x64",
-    "arm64",
-    "b2b",
-    "p2p",
-    "e2e",
-    "ec2",
-    "mysql",
-    "postgresql",
-    "github",
-    "gitlab",
-    "javascript",
-    "typescript",
-    "devops",
-    "cloudwatch",
-    "dynamodb",
-    "rabbitmq",
-    "mongodb",
-    "graphql",
-    "opensearch",
-    "elasticsearch",
-    "websocket",
-    "openai",
-    "youtube",
-    "linkedin",
-    "mariadb",
-    "influxdb",
-    "innodb",
-    "wifi",
-    "wi-fi",
-    "node.js",
-    "next.js",
-    "vue.js",
-    "ctrl-c",
-    "macos",
-    "ios",
-    "iphone",
-    "saas",
-    "paas",
-    "iaas",
-    "tcp/ip",
-    "mvcc",
-    "nosql",
-    "24x7",
-];
-
-const ERRNO: &[&str] = &[
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ECONNABORTED",
-    "ETIMEDOUT",
-    "EPIPE",
-    "EACCES",
-    "EPERM",
-    "ENOENT",
-    "ENOSPC",
-    "ENOMEM",
-    "EMFILE",
-    "ENFILE",
-    "EADDRINUSE",
-    "EAGAIN",
-    "EHOSTUNREACH",
-    "ENETUNREACH",
-    "ENOTFOUND",
-    "EIO",
-    "EINVAL",
-    "EROFS",
-    "SIGKILL",
-    "SIGTERM",
-    "SIGSEGV",
-    "SIGABRT",
-    "SIGBUS",
-    "SIGINT",
-    "SIGHUP",
-    "NXDOMAIN",
-    "SERVFAIL",
-];
-
-/// Last words of service, host and resource names.
-const NAME_ENDS: &[&str] = &[
-    "service",
-    "svc",
-    "gateway",
-    "api",
-    "server",
-    "worker",
-    "proxy",
-    "db",
-    "cache",
-    "queue",
-    "job",
-    "consumer",
-    "producer",
-    "scheduler",
-    "controller",
-    "manager",
-    "backend",
-    "frontend",
-    "cluster",
-    "topic",
-    "prod",
-    "staging",
-    "canary",
-    "primary",
-    "replica",
-    "master",
-    "slave",
-    "daemon",
-    "agent",
-    "exporter",
-    "operator",
-    "router",
-    "broker",
-    "store",
-    "web",
-    "app",
-    "lambda",
-    "function",
-    "processor",
-    "handler",
-    "dispatcher",
-    "sidecar",
-    "ingress",
-    "mysql",
-    "redis",
-    "kafka",
-    "postgres",
-    "nginx",
-    "cron",
-    "bucket",
-    "core",
-];
-
-/// First words that make an English compound of such a name ("cross-cluster").
-const COMPOUND_STARTS: &[&str] = &[
-    "non",
-    "multi",
-    "cross",
-    "per",
-    "in",
-    "single",
-    "self",
-    "inter",
-    "intra",
-    "sub",
-    "pre",
-    "post",
-    "re",
-    "co",
-    "read",
-    "write",
-    "high",
-    "low",
-    "micro",
-    "dual",
-    "first",
-    "second",
-    "third",
-    "third-party",
-    "down",
-    "up",
-    "client",
-    "full",
-    "same",
-    "whole",
-    "one",
-    "two",
-    "dead",
-    "auto",
-    "on",
-    "off",
-    "out",
-    "over",
-    "under",
-    "work",
-    "web",
-    "serverless",
-    "live",
-    "long",
-    "short",
-    "large",
-    "small",
-    "new",
-    "old",
-    "each",
-    "any",
-    "all",
-];
-
-/// First words behind whose hyphen an ordinary number starts ("top-10", "sub-100ms").
-const NUMBER_STARTS: &[&str] = &[
-    "top", "pre", "post", "sub", "non", "mid", "under", "over", "past", "sev", "step", "phase", "tier",
-    "level", "stage", "day", "last", "first", "approx", "half", "multi", "to", "and", "or", "at", "by",
-];
-
 /// Whether a number follows the hyphen of the word that starts with `first`.
 pub(super) fn is_number_start(first: &str) -> bool {
-    NUMBER_STARTS.contains(&first.to_lowercase().as_str())
+    has(NUMBER_STARTS, first.to_lowercase().as_str())
 }
 
-/// `payment.gateway.svc`: points join names, except a sentence's end without a space and abbreviations such as e.g.
+/// `payment.gateway.svc`: points join names, except a sentence's end without a space and abbreviations such
+/// as e.g.
 pub(super) fn is_dotted_name(segments: &[&str]) -> bool {
     let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return false };
     let plain = |s: &str| s.chars().all(char::is_alphabetic);
@@ -240,7 +34,7 @@ pub(super) fn is_dotted_name(segments: &[&str]) -> bool {
         && segments.iter().all(|s| s.chars().count() >= 2 || s.bytes().any(|b| b.is_ascii_digit()))
         && first.starts_with(char::is_alphabetic)
         && !sentence
-        && !EVERYDAY.contains(&segments.join(".").to_lowercase().as_str())
+        && !has(EVERYDAY, segments.join(".").to_lowercase().as_str())
 }
 
 /// What the word is, if it is no prose. `word` has no underscores around it.
@@ -248,7 +42,7 @@ pub(super) fn classify(word: &str) -> Option<Kind> {
     let lower = word.to_lowercase();
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-    if EVERYDAY.contains(&lower.as_str()) || is_ordinal(&lower) {
+    if has(EVERYDAY, lower.as_str()) || is_ordinal(&lower) {
         return None;
     }
     if is_version(&lower) {
@@ -267,7 +61,7 @@ pub(super) fn classify(word: &str) -> Option<Kind> {
         word.contains('_') && letters > 0
             || mixed && (letters + digits >= 3 || digits >= 2)
             || is_humped(word)
-            || ERRNO.contains(&word)
+            || has(ERRNO, word)
             || is_exception(word)
     };
     name.then_some(Kind::Name)
@@ -319,7 +113,7 @@ fn is_kebab_name(lower: &str) -> bool {
     if lower.bytes().any(|b| b.is_ascii_digit()) {
         return lower.chars().any(char::is_alphabetic);
     }
-    first.starts_with(char::is_alphabetic) && NAME_ENDS.contains(&last) && !COMPOUND_STARTS.contains(&first)
+    first.starts_with(char::is_alphabetic) && has(NAME_ENDS, last) && !has(COMPOUND_STARTS, first)
 }
 
 /// `HikariPool`, `CrashLoopBackOff`, `OOMKilled`; not `VMs`.

@@ -1,9 +1,10 @@
 //! Quantities: a number in digits or words, its thousands separators, magnitude and unit.
 
 use super::decimal::Decimal;
-use super::fold::{Folded, is_han, is_word};
+use super::field_units::unit_of_key;
+use super::fold::{Folded, is_word};
 use super::spelled::spelled_at;
-use super::units::{Dimension, Unit, unit_at, unit_of, unit_of_key};
+use super::units::{Dimension, Unit, magnitude_at, unit_at, unit_of};
 
 /// One number of a text or of the evidence.
 #[derive(Debug, Clone)]
@@ -30,8 +31,8 @@ pub(super) enum Measure {
 }
 
 impl Quantity {
-    /// Whether a report that states this number states a fact to be looked up: two digits, or a unit. Small number words in
-    /// front of a counted noun ("two reasons", 一个) are prose.
+    /// Whether a report that states this number states a fact to be looked up: two digits, or a unit. Small
+    /// number words in front of a counted noun ("two reasons", 一个) are prose.
     pub(super) fn is_claim(&self) -> bool {
         match self.unit {
             Some(Measure::Physical(_)) => true,
@@ -157,41 +158,6 @@ fn measure(value: Decimal, unit: Unit) -> Measure {
     }
 }
 
-/// 万 and million behind digits; k, M, B and w only in front of a counted noun, since they are sizes too.
-fn magnitude_at(text: &Folded<'_>, i: usize) -> Option<(i32, usize)> {
-    const HAN: [(&str, i32); 9] = [
-        ("万亿", 12),
-        ("千万", 7),
-        ("百万", 6),
-        ("亿", 8),
-        ("億", 8),
-        ("万", 4),
-        ("萬", 4),
-        ("千", 3),
-        ("百", 2),
-    ];
-    const WORDS: [(&str, i32); 4] = [("thousand", 3), ("million", 6), ("billion", 9), ("hundred", 2)];
-    const LETTERS: [(char, i32); 6] = [('k', 3), ('K', 3), ('M', 6), ('B', 9), ('w', 4), ('W', 4)];
-    let han_start = if text.at(i) == ' ' { i + 1 } else { i };
-    if is_han(text.at(han_start)) {
-        // 千分之 and 百分之 start the next number.
-        let found = HAN.iter().find(|(word, _)| text.starts_with(han_start, word))?;
-        let end = han_start + found.0.chars().count();
-        return (!text.starts_with(end, "分")).then_some((found.1, end));
-    }
-    let counted = |end: usize| matches!(unit_at(text, end), Some((Unit::Count, _)));
-    if let Some((_, shift)) = LETTERS.iter().find(|(letter, _)| *letter == text.at(i)) {
-        return (!is_word(text.at(i + 1)) && counted(i + 1)).then_some((*shift, i + 1));
-    }
-    let after = |word: &str| i + 1 + word.len();
-    let spelled = |word: &str| {
-        text.at(i) == ' '
-            && text.slice(i + 1, after(word)).eq_ignore_ascii_case(word)
-            && !is_word(text.at(after(word)))
-    };
-    WORDS.iter().find(|(word, _)| spelled(word)).map(|(word, shift)| (*shift, after(word)))
-}
-
 /// Digits or words, without magnitude and unit.
 fn core(text: &Folded<'_>, i: usize) -> Option<Quantity> {
     if text.at(i).is_ascii_digit() {
@@ -247,7 +213,8 @@ fn digits_at(text: &Folded<'_>, i: usize) -> Option<Quantity> {
     Some(Quantity { value, unit: None, end, digits: whole.len() + fraction.len(), spelled: 0, parts, resume })
 }
 
-/// `e21`, as JSON prints big numbers; a single unsigned digit behind an integer (`3e8`) is rather part of an id.
+/// `e21`, as JSON prints big numbers; a single unsigned digit behind an integer (`3e8`) is rather part of an
+/// id.
 fn exponent_at(text: &Folded<'_>, i: usize, fractional: bool) -> Option<(i32, usize)> {
     if !matches!(text.at(i), 'e' | 'E') {
         return None;

@@ -63,7 +63,8 @@ fn word(text: &str) -> Option<Word> {
         .or_else(scale)
 }
 
-/// The lower-case word at `i` and its end, if it is short enough to be a number word and no part of a longer name.
+/// The lower-case word at `i` and its end, if it is short enough to be a number word and no part of a longer
+/// name.
 fn short_word(text: &Folded<'_>, i: usize) -> Option<(String, usize)> {
     let mut end = i;
     while end < i + 10 && text.at(end).is_ascii_alphabetic() {
@@ -74,7 +75,8 @@ fn short_word(text: &Folded<'_>, i: usize) -> Option<(String, usize)> {
 }
 
 fn english(text: &Folded<'_>, start: usize) -> Option<Spelled> {
-    // `group` is below the next scale word; `room` is what may still be added to it (100 after "hundred", 10 after "twenty").
+    // `group` is below the next scale word; `room` is what may still be added to it (100 after "hundred", 10
+    // after "twenty").
     let (mut total, mut group, mut room, mut scale) = (0u64, 0u64, 1_000u64, u64::MAX);
     let (mut at, mut end, mut length) = (start, start, 0);
     while let Some((written, after)) = short_word(text, at) {
@@ -126,7 +128,8 @@ fn chinese_scale(c: char) -> Option<u64> {
 }
 
 fn chinese(text: &Folded<'_>, start: usize) -> Option<Spelled> {
-    // 几十, 数百, 三十多, 十几, 三分之一 and the middle of a run are no exact numbers; a run longer than 24 is no number at all.
+    // 几十, 数百, 三十多, 十几, 三分之一 and the middle of a run are no exact numbers; a run longer than 24
+    // is no number at all.
     let inside = chinese_digit(text.before(start)).is_some() || chinese_scale(text.before(start)).is_some();
     if inside {
         return None;

@@ -2,6 +2,7 @@
 
 use time::{Date, Duration, Month, PrimitiveDateTime, Time};
 
+use super::dates::{Day, before_mark, behind_mark, day_at};
 use super::fold::{Folded, is_han, is_word};
 use super::zones::{zone_after, zone_before};
 
@@ -23,14 +24,6 @@ pub(super) struct Moment {
     pub(super) fraction: Option<u32>,
     /// Minutes east of UTC, when a zone is written.
     pub(super) offset: Option<i32>,
-}
-
-/// A date, as much of it as is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Day {
-    pub(super) year: Option<i32>,
-    pub(super) month: u8,
-    pub(super) day: Option<u8>,
 }
 
 impl Moment {
@@ -81,117 +74,8 @@ fn clock_behind_date(text: &Folded<'_>, end: usize, date: Date) -> Option<(Momen
     clock_at(text, start, Some(date))
 }
 
-fn day_at(text: &Folded<'_>, i: usize) -> Option<(Day, usize)> {
-    let found = if text.at(i).is_ascii_digit() { numeric_day(text, i) } else { month_first(text, i) };
-    let (day, end) = found?;
-    let valid = (1..=12).contains(&day.month) && day.day.is_none_or(|d| (1..=31).contains(&d));
-    // `T` may follow; any other letter or digit makes it a part of something longer.
-    let ends = !is_word(text.at(end)) || matches!(text.at(end), 'T' | 't') || is_han(text.before(end));
-    (valid && ends).then_some((day, end))
-}
-
-fn day(year: Option<u32>, month: u32, day: Option<u32>) -> Option<Day> {
-    let year = year.map(i32::try_from).transpose().ok()?;
-    Some(Day { year, month: u8::try_from(month).ok()?, day: day.map(u8::try_from).transpose().ok()? })
-}
-
-/// 2026-11-30, 2026/11/30, 2026年11月30日, 11月30日, 11月, 30 Nov 2026, and 11-30 in front of a time.
-fn numeric_day(text: &Folded<'_>, i: usize) -> Option<(Day, usize)> {
-    let (first, end) = text.small_number(i, 4)?;
-    match (end - i, text.at(end)) {
-        (4, separator @ ('-' | '/' | '年')) => {
-            let (month, end) = text.small_number(end + 1, 2)?;
-            match (separator, text.at(end)) {
-                ('年', '月') => Some(chinese_day(text, end, Some(first), month)?),
-                ('-' | '/', c) if c == separator => {
-                    let (number, end) = text.small_number(end + 1, 2)?;
-                    Some((day(Some(first), month, Some(number))?, end))
-                }
-                _ => None,
-            }
-        }
-        (1 | 2, '月') => chinese_day(text, end, None, first),
-        (1 | 2, '-' | '/') => {
-            if let Some(found) = day_first(text, end, first) {
-                return Some(found);
-            }
-            let (number, end) = text.small_number(end + 1, 2)?;
-            let clock = text.at(end) == ' ' && clock_at(text, end + 1, None).is_some();
-            clock.then_some((day(None, first, Some(number))?, end))
-        }
-        (1 | 2, ' ') => day_first(text, end, first),
-        _ => None,
-    }
-}
-
-/// Behind the month's number, at 月.
-fn chinese_day(text: &Folded<'_>, i: usize, year: Option<u32>, month: u32) -> Option<(Day, usize)> {
-    if let Some((number, end)) = text.small_number(i + 1, 2)
-        && matches!(text.at(end), '日' | '号')
-    {
-        return Some((day(year, month, Some(number))?, end + 1));
-    }
-    // 5月份 is May, 5月内 is within it.
-    Some((day(year, month, None)?, i + 1))
-}
-
-/// `30 Nov`, `30/Nov/2026`: at the separator behind the day.
-fn day_first(text: &Folded<'_>, i: usize, number: u32) -> Option<(Day, usize)> {
-    let (month, end) = month_at(text, i + 1)?;
-    let year =
-        text.small_number(end + 1, 4).filter(|(_, after)| text.at(end) == text.at(i) && after - end == 5);
-    Some((day(year.map(|(year, _)| year), month, Some(number))?, year.map_or(end, |(_, after)| after)))
-}
-
-/// `Nov 30`, `November 30th, 2026`.
-fn month_first(text: &Folded<'_>, i: usize) -> Option<(Day, usize)> {
-    let (month, end) = month_at(text, i)?;
-    let start = text.run(end, |c| c == ' ').min(end + 2);
-    let (number, mut end) = text.small_number(start, 2).filter(|_| start > end)?;
-    // "May 30 ms" and "Nov 14:05" have no day.
-    if text.at(end) == ':' {
-        return None;
-    }
-    if ["st", "nd", "rd", "th"].iter().any(|suffix| text.starts_with(end, suffix)) {
-        end += 2;
-    }
-    let year_start = if text.starts_with(end, ", ") { end + 2 } else { end + 1 };
-    let year = text.small_number(year_start, 4).filter(|(year, after)| {
-        matches!(text.at(end), ' ' | ',') && after - year_start == 4 && (1970..=2100).contains(year)
-    });
-    Some((day(year.map(|(year, _)| year), month, Some(number))?, year.map_or(end, |(_, after)| after)))
-}
-
-fn month_at(text: &Folded<'_>, i: usize) -> Option<(u32, usize)> {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    if !text.at(i).is_ascii_uppercase() {
-        return None;
-    }
-    let mut end = i;
-    while end < i + 10 && text.at(end).is_ascii_alphabetic() {
-        end += 1;
-    }
-    let written = text.slice(i, end);
-    let is = |name: &str| name == written || (written.len() == 3 && name.starts_with(&written));
-    let month = MONTHS.iter().position(|name| is(name))?;
-    Some((u32::try_from(month).ok()? + 1, if text.at(end) == '.' { end + 1 } else { end }))
-}
-
 /// A time of day: 14:05, 14:05:30.123, 2:05 pm, 2pm, 下午2点05分, with its zone.
-fn clock_at(text: &Folded<'_>, i: usize, date: Option<Date>) -> Option<(Moment, usize)> {
+pub(super) fn clock_at(text: &Folded<'_>, i: usize, date: Option<Date>) -> Option<(Moment, usize)> {
     const PARTS: [(&str, bool); 10] = [
         ("凌晨", false),
         ("早上", false),
@@ -208,6 +92,7 @@ fn clock_at(text: &Folded<'_>, i: usize, date: Option<Date>) -> Option<(Moment, 
     let mut start = i + part.map_or(0, |(word, _)| word.chars().count());
     start += usize::from(part.is_some() && text.at(start) == ' ');
     let (hour, hour_end) = text.small_number(start, 2)?;
+    let hour_end = before_mark(text, hour_end, &['点', '點', '时', '時']);
     let found = match text.at(hour_end) {
         ':' => colon_clock(text, hour_end),
         '点' | '點' | '时' | '時' => chinese_clock(text, hour_end, hour, part.is_some()),
@@ -272,11 +157,13 @@ fn colon_clock(text: &Folded<'_>, i: usize) -> Option<Clock> {
     })
 }
 
-/// 14点05分30秒, 14点半, 14点整, 下午2点: at 点. "3点建议" is three points, so a small hour alone needs a part of the day.
+/// 14点05分30秒, 14点半, 14点整, 下午2点: at 点. "3点建议" is three points, so a small hour alone needs a
+/// part of the day.
 fn chinese_clock(text: &Folded<'_>, i: usize, hour: u32, has_part: bool) -> Option<Clock> {
     let clock = |minute, second, end| Some(Clock { minute, second, fraction: None, end, bare: false });
-    if let Some((minute, end)) = text.small_number(i + 1, 2) {
-        let end = end + usize::from(text.at(end) == '分');
+    if let Some((minute, end)) = text.small_number(behind_mark(text, i), 2) {
+        let mark = before_mark(text, end, &['分']);
+        let end = if text.at(mark) == '分' { mark + 1 } else { end };
         let second = text.small_number(end, 2).filter(|(_, after)| text.at(*after) == '秒');
         return match second {
             Some((second, after)) => clock(minute, Some(second), after + 1),
@@ -308,4 +195,16 @@ fn half_of_day(text: &Folded<'_>, i: usize) -> Option<(bool, usize)> {
         return None;
     };
     (!is_word(text.at(end))).then_some((pm, end))
+}
+
+/// A moment with and without its date, to the fraction, the second and the minute. A moment written to the
+/// minute is also its second 0.
+pub(super) fn coarser(moment: Moment) -> Vec<Moment> {
+    let second = moment.second.unwrap_or(0);
+    let clocks = [
+        moment,
+        Moment { second: Some(second), fraction: None, ..moment },
+        Moment { second: None, fraction: None, ..moment },
+    ];
+    clocks.into_iter().flat_map(|clock| [clock, Moment { date: None, ..clock }]).collect()
 }

@@ -1,6 +1,9 @@
-//! Units of time, size, share and count in English and Chinese, and what one of each is in the dimension's base unit.
+//! Units of time, size, share and count in English and Chinese, and what one of each is in the dimension's
+//! base unit.
 
+use self::Dimension::{Bare, Bits, Ratio, Size, Time};
 use super::fold::{Folded, is_han, is_word};
+use super::vocabulary::{COUNTED, has};
 
 /// What a number is a number of. Numbers of different dimensions are never equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,8 +45,6 @@ const fn of(dimension: Dimension, factor: u64, shift: i32) -> Reading {
     Reading { dimension, factor, shift }
 }
 
-use Dimension::{Bare, Bits, Ratio, Size, Time};
-
 const NANOSECOND: Unit = Unit::Physical(&[of(Time, 1, 0)]);
 const MICROSECOND: Unit = Unit::Physical(&[of(Time, 1, 3)]);
 const MILLISECOND: Unit = Unit::Physical(&[of(Time, 1, 6)]);
@@ -73,63 +74,6 @@ const BPS: Unit = Unit::Physical(&[of(Bits, 1, 0)]);
 const KBPS: Unit = Unit::Physical(&[of(Bits, 1, 3)]);
 const MBPS: Unit = Unit::Physical(&[of(Bits, 1, 6)]);
 const GBPS: Unit = Unit::Physical(&[of(Bits, 1, 9)]);
-
-/// Nouns whose count an incident report states; plural forms are derived.
-const COUNTED: &[&str] = &[
-    "time",
-    "attempt",
-    "pod",
-    "host",
-    "instance",
-    "replica",
-    "node",
-    "row",
-    "event",
-    "error",
-    "failure",
-    "timeout",
-    "request",
-    "order",
-    "connection",
-    "thread",
-    "message",
-    "record",
-    "line",
-    "hit",
-    "user",
-    "alert",
-    "restart",
-    "call",
-    "session",
-    "job",
-    "task",
-    "partition",
-    "shard",
-    "service",
-    "worker",
-    "core",
-    "lock",
-    "deadlock",
-    "exception",
-    "payment",
-    "customer",
-    "item",
-    "document",
-    "match",
-    "retry",
-    "query",
-    "entry",
-    "transaction",
-    "container",
-    "server",
-    "log",
-    "qps",
-    "tps",
-    "rps",
-    "rpm",
-    "x",
-    "fold",
-];
 
 /// Chinese units, longest first where one starts another.
 const CHINESE: &[(&str, Unit)] = &[
@@ -202,7 +146,8 @@ fn chinese_unit(text: &Folded<'_>, i: usize) -> Option<(Unit, usize)> {
     CLASSIFIERS.contains(text.at(i)).then_some((Unit::Count, i + 1))
 }
 
-/// The unit that `word` names. One-letter units other than `s` and `h` must be glued to their number: "5 m" is prose.
+/// The unit that `word` names. One-letter units other than `s` and `h` must be glued to their number: "5 m"
+/// is prose.
 pub(super) fn unit_of(word: &str, glued: bool) -> Option<Unit> {
     match (word, glued) {
         ("s", _) => return Some(SECOND),
@@ -243,55 +188,54 @@ pub(super) fn unit_of(word: &str, glued: bool) -> Option<Unit> {
         "mbps" => MBPS,
         "gbps" => GBPS,
         "month" | "months" | "year" | "years" => Unit::Count,
-        other if is_counted(other) => Unit::Count,
+        // "12pods" is no count; it is as likely a name.
+        other if is_counted(other) && (!glued || matches!(other, "x" | "qps" | "tps" | "rps" | "rpm")) => {
+            Unit::Count
+        }
         _ => return None,
     })
 }
 
 fn is_counted(word: &str) -> bool {
-    let singular = |stem: &str| COUNTED.contains(&stem);
-    let y = |stem: &str| stem.len() > 2 && COUNTED.contains(&format!("{stem}y").as_str());
+    let singular = |stem: &str| has(COUNTED, stem);
+    let y = |stem: &str| stem.len() > 2 && has(COUNTED, &format!("{stem}y"));
     singular(word)
         || word.strip_suffix('s').is_some_and(singular)
         || word.strip_suffix("es").is_some_and(singular)
         || word.strip_suffix("ies").is_some_and(y)
 }
 
-/// The unit in a field's name (`latency_ms`, `bytesSent`, `elapsed (s)`), and whether the word can also mean something else
-/// (`latency_min` is the smallest, `hour` a bucket).
-pub(super) fn unit_of_key(key: &str) -> Option<(Unit, bool)> {
-    let segments = segments(key);
-    let last = segments.len().saturating_sub(1);
-    let unit = |(i, segment): (usize, &String)| {
-        let physical = |unit: &Unit| matches!(unit, Unit::Physical(_));
-        let allowed =
-            segment.chars().count() > 1 || (i == last && i > 0 && matches!(segment.as_str(), "s" | "h"));
-        unit_of(segment, false).filter(physical).filter(|_| allowed).map(|unit| (unit, is_ambiguous(segment)))
-    };
-    segments.iter().enumerate().rev().find_map(unit)
-}
-
-fn is_ambiguous(segment: &str) -> bool {
-    matches!(
-        segment,
-        "min" | "hour" | "day" | "minute" | "second" | "week" | "sec" | "us" | "mi" | "gi" | "ti" | "ki"
-    )
-}
-
-/// The lower-case words of `some_key`, `some-key` or `someKey`.
-fn segments(key: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before = '\0';
-    for c in key.chars() {
-        let hump = before.is_lowercase() && c.is_uppercase();
-        if (hump || !c.is_alphabetic()) && words.last().is_some_and(|word| !word.is_empty()) {
-            words.push(String::new());
-        }
-        if let (true, Some(word)) = (c.is_alphabetic(), words.last_mut()) {
-            word.extend(c.to_lowercase());
-        }
-        before = c;
+/// 万 and million behind digits; k, M, B and w only in front of a counted noun, since they are sizes too.
+pub(super) fn magnitude_at(text: &Folded<'_>, i: usize) -> Option<(i32, usize)> {
+    const HAN: [(&str, i32); 9] = [
+        ("万亿", 12),
+        ("千万", 7),
+        ("百万", 6),
+        ("亿", 8),
+        ("億", 8),
+        ("万", 4),
+        ("萬", 4),
+        ("千", 3),
+        ("百", 2),
+    ];
+    const WORDS: [(&str, i32); 4] = [("thousand", 3), ("million", 6), ("billion", 9), ("hundred", 2)];
+    const LETTERS: [(char, i32); 6] = [('k', 3), ('K', 3), ('M', 6), ('B', 9), ('w', 4), ('W', 4)];
+    let han_start = if text.at(i) == ' ' { i + 1 } else { i };
+    if is_han(text.at(han_start)) {
+        // 千分之 and 百分之 start the next number.
+        let found = HAN.iter().find(|(word, _)| text.starts_with(han_start, word))?;
+        let end = han_start + found.0.chars().count();
+        return (!text.starts_with(end, "分")).then_some((found.1, end));
     }
-    words.retain(|word| !word.is_empty());
-    words
+    let counted = |end: usize| matches!(unit_at(text, end), Some((Unit::Count, _)));
+    if let Some((_, shift)) = LETTERS.iter().find(|(letter, _)| *letter == text.at(i)) {
+        return (!is_word(text.at(i + 1)) && counted(i + 1)).then_some((*shift, i + 1));
+    }
+    let after = |word: &str| i + 1 + word.len();
+    let spelled = |word: &str| {
+        text.at(i) == ' '
+            && text.slice(i + 1, after(word)).eq_ignore_ascii_case(word)
+            && !is_word(text.at(after(word)))
+    };
+    WORDS.iter().find(|(word, _)| spelled(word)).map(|(word, shift)| (*shift, after(word)))
 }

@@ -21,8 +21,8 @@ const NAMED: &[(&str, i32)] = &[
     ("中国标准时间", 480),
 ];
 
-/// The zone behind a time that ends at `i`, and its end. `full` says that date and seconds came before, so that a minus is an
-/// offset rather than a range ("14:05-14:10").
+/// The zone behind a time that ends at `i`, and its end. `full` says that date and seconds came before, so
+/// that a minus is an offset rather than a range ("14:05-14:10").
 pub(super) fn zone_after(text: &Folded<'_>, i: usize, full: bool) -> Option<(i32, usize)> {
     if matches!(text.at(i), 'Z' | 'z') && !is_word(text.at(i + 1)) {
         return Some((0, i + 1));

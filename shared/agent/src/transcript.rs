@@ -1,0 +1,90 @@
+//! The diagnosis agent's conversation: append-only, so that each request repeats the one before it byte for byte.
+
+use domain::budget::estimate_tokens;
+use domain::ids::ToolCallId;
+use domain::run::PlannedCall;
+
+use crate::ports::Message;
+use crate::ports::model::AssistantCall;
+
+pub struct Transcript {
+    messages: Vec<Message>,
+    tokens: u64,
+    told_final: bool,
+}
+
+/// What the agent is told when its tools are withheld.
+const FINAL_ANSWER_ONLY: &str = r#"{"harness":"FINAL_ANSWER_ONLY","note":"The run's budget or time leaves only your final answer. No further tool call will be run. Return the report now, from the evidence you have; put what is missing into limitations.missing_info."}"#;
+
+/// Tokens that a message's envelope takes.
+const ENVELOPE_TOKENS: u64 = 8;
+
+impl Transcript {
+    pub fn new(opening: String) -> Self {
+        let mut transcript = Self { messages: Vec::new(), tokens: 0, told_final: false };
+        transcript.push(Message::User { text: opening });
+        transcript
+    }
+
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The model's turn, under the ids that its calls have from now on. Unreadable arguments are repeated as an empty object:
+    /// providers refuse a history that is not JSON, and the error observation says what was wrong.
+    pub fn asked(&mut self, text: Option<String>, calls: &[PlannedCall]) {
+        let call = |c: &PlannedCall| AssistantCall {
+            id: c.id.clone(),
+            name: c.name.clone(),
+            arguments: c.arguments.as_ref().map_or_else(|_| "{}".to_owned(), ToString::to_string),
+        };
+        self.push(Message::Assistant { text, calls: calls.iter().map(call).collect() });
+    }
+
+    pub fn observed(&mut self, id: ToolCallId, name: String, content: String) {
+        self.push(Message::Tool { id, name, content });
+    }
+
+    /// Says once that only the final answer is left.
+    pub fn only_the_final_answer_is_left(&mut self) {
+        if !self.told_final {
+            self.told_final = true;
+            self.push(Message::User { text: FINAL_ANSWER_ONLY.to_owned() });
+        }
+    }
+
+    fn push(&mut self, message: Message) {
+        let tokens = match &message {
+            Message::User { text } => estimate_tokens(text),
+            Message::Assistant { text, calls } => {
+                let calls = calls.iter().map(|c| estimate_tokens(&c.arguments) + ENVELOPE_TOKENS).sum::<u64>();
+                text.as_deref().map_or(0, estimate_tokens) + calls
+            }
+            Message::Tool { content, .. } => estimate_tokens(content),
+        };
+        self.tokens += tokens + ENVELOPE_TOKENS;
+        self.messages.push(message);
+    }
+}
+
+/// The roles in order, repeats counted: `system user assistant toolx2`. Metadata for the audit.
+pub fn roles(messages: &[Message]) -> String {
+    let mut runs: Vec<(&str, u32)> = vec![("system", 1)];
+    for message in messages {
+        let role = match message {
+            Message::User { .. } => "user",
+            Message::Assistant { .. } => "assistant",
+            Message::Tool { .. } => "tool",
+        };
+        match runs.last_mut() {
+            Some((last, count)) if *last == role => *count += 1,
+            _ => runs.push((role, 1)),
+        }
+    }
+    let run = |(role, count): &(&str, u32)| if *count == 1 { (*role).to_owned() } else { format!("{role}x{count}") };
+    runs.iter().map(run).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,209 @@
+//! The environment, read and checked once at start; every fault is reported together.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use domain::budget::BudgetLimits;
+use edge::auth::Authenticator;
+use llm::{Endpoint, Secret};
+
+/// What a function needs; what it does not need is not required of its environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    pub model: bool,
+    pub callers: bool,
+}
+
+impl Needs {
+    pub const CHAT: Self = Self { model: true, callers: true };
+    pub const API: Self = Self { model: false, callers: true };
+    pub const MAINTENANCE: Self = Self { model: false, callers: false };
+}
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub model: Option<ModelConfig>,
+    pub run: RunConfig,
+    pub stores: StoresConfig,
+    pub authenticator: Option<Authenticator>,
+    /// The file that declares log sources and business databases; none means that only runbooks can be searched.
+    pub data_sources: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ModelConfig {
+    pub endpoint: Endpoint,
+    pub timeout: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub struct RunConfig {
+    pub timeout: Duration,
+    pub finalise_reserve: Duration,
+    pub budget: BudgetLimits,
+    pub on_disconnect: OnDisconnect,
+}
+
+/// What becomes of a run whose client left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDisconnect {
+    /// It completes and is stored: phones lose networks.
+    Finish,
+    Cancel,
+}
+
+#[derive(Debug, Clone)]
+pub struct StoresConfig {
+    pub database_url: String,
+    pub canonical_store: String,
+    pub run_control_table: String,
+}
+
+/// Everything that is wrong with the environment, one line each.
+#[derive(Debug, thiserror::Error)]
+#[error("the configuration has {} fault(s):\n  {}", faults.len(), faults.join("\n  "))]
+pub struct InvalidConfig {
+    pub faults: Vec<String>,
+}
+
+/// Variables that real Lambda sets and local emulators don't.
+const LAMBDA_MARKS: [&str; 3] = ["AWS_EXECUTION_ENV", "AWS_LAMBDA_INITIALIZATION_TYPE", "LAMBDA_TASK_ROOT"];
+
+impl Config {
+    #[expect(clippy::disallowed_methods, reason = "the one reader of the environment")]
+    pub fn from_env(needs: Needs) -> Result<Self, InvalidConfig> {
+        Self::read(needs, &|name| std::env::var(name).ok())
+    }
+
+    /// Reads from any source of variables.
+    pub fn read(needs: Needs, get: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidConfig> {
+        let mut env = Reader { get, faults: Vec::new() };
+        let config = Self {
+            model: if needs.model { model(&mut env) } else { None },
+            run: RunConfig {
+                timeout: env.seconds("RUN_TIMEOUT_SECONDS", 110),
+                finalise_reserve: env.seconds("FINALISE_RESERVE_SECONDS", 5),
+                budget: budget(&mut env),
+                on_disconnect: on_disconnect(&mut env),
+            },
+            stores: StoresConfig {
+                database_url: env.or("DATABASE_URL", "sqlite://.local/superbiz.db"),
+                canonical_store: env.or("CANONICAL_STORE", "file://.local/canonical"),
+                run_control_table: env.or("RUN_CONTROL_TABLE", "superbiz-run-control"),
+            },
+            authenticator: if needs.callers { authenticator(&mut env) } else { None },
+            data_sources: env.optional("DATA_SOURCES").map(PathBuf::from),
+        };
+        if env.faults.is_empty() { Ok(config) } else { Err(InvalidConfig { faults: env.faults }) }
+    }
+}
+
+struct Reader<'a> {
+    get: &'a dyn Fn(&str) -> Option<String>,
+    faults: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Set and not blank.
+    fn optional(&self, name: &str) -> Option<String> {
+        (self.get)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    fn or(&self, name: &str, default: &str) -> String {
+        self.optional(name).unwrap_or_else(|| default.to_owned())
+    }
+
+    fn required(&mut self, name: &str, right: &str) -> Option<String> {
+        let value = self.optional(name);
+        if value.is_none() {
+            self.faults.push(format!("{name} is not set; {right}"));
+        }
+        value
+    }
+
+    /// A whole number of at least `least`.
+    fn number(&mut self, name: &str, default: u64, least: u64) -> u64 {
+        let Some(text) = self.optional(name) else {
+            return default;
+        };
+        match text.trim().parse() {
+            Ok(number) if number >= least => number,
+            _ => {
+                self.faults.push(format!("{name} must be a whole number of at least {least}"));
+                default
+            }
+        }
+    }
+
+    fn seconds(&mut self, name: &str, default: u64) -> Duration {
+        Duration::from_secs(self.number(name, default, 1))
+    }
+
+    fn small(&mut self, name: &str, default: u32) -> u32 {
+        u32::try_from(self.number(name, default.into(), 1)).unwrap_or(u32::MAX)
+    }
+}
+
+fn budget(env: &mut Reader<'_>) -> BudgetLimits {
+    let default = BudgetLimits::default();
+    BudgetLimits {
+        model_calls: env.small("BUDGET_MODEL_CALLS", default.model_calls),
+        tool_calls: env.small("BUDGET_TOOL_CALLS", default.tool_calls),
+        input_tokens: env.number("BUDGET_INPUT_TOKENS", default.input_tokens, 1),
+        output_tokens: env.number("BUDGET_OUTPUT_TOKENS", default.output_tokens, 1),
+        tool_bytes: env.number("BUDGET_TOOL_BYTES", default.tool_bytes, 1),
+    }
+}
+
+fn on_disconnect(env: &mut Reader<'_>) -> OnDisconnect {
+    match env.or("ON_DISCONNECT", "finish").as_str() {
+        "finish" => OnDisconnect::Finish,
+        "cancel" => OnDisconnect::Cancel,
+        _ => {
+            env.faults.push("ON_DISCONNECT must be finish or cancel".to_owned());
+            OnDisconnect::Finish
+        }
+    }
+}
+
+fn model(env: &mut Reader<'_>) -> Option<ModelConfig> {
+    match env.or("MODEL_WIRE", "openai").as_str() {
+        "openai" => {}
+        "anthropic" => env.faults.push("MODEL_WIRE=anthropic is not available in this version; use openai".to_owned()),
+        _ => env.faults.push("MODEL_WIRE must be openai".to_owned()),
+    }
+    if env.optional("MODEL_API_KEY_SECRET_ARN").is_some() {
+        env.faults.push("MODEL_API_KEY_SECRET_ARN is not available in this version; set MODEL_API_KEY".to_owned());
+    }
+    let base_url = env.required("MODEL_BASE_URL", "set the provider's URL up to before /chat/completions, such as https://api.example.com/v1");
+    let name = env.required("MODEL_NAME", "set the model's name as the provider spells it");
+    let timeout = env.seconds("MODEL_TIMEOUT_SECONDS", 60);
+    let api_key = env.optional("MODEL_API_KEY").map(|key| Secret::new(key.trim().to_owned()));
+    let base_url = base_url.and_then(|text| match url::Url::parse(text.trim()) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Some(text.trim().to_owned()),
+        _ => {
+            env.faults.push("MODEL_BASE_URL must be an http or https URL".to_owned());
+            None
+        }
+    });
+    Some(ModelConfig { endpoint: Endpoint { base_url: base_url?, model: name?, api_key }, timeout })
+}
+
+fn authenticator(env: &mut Reader<'_>) -> Option<Authenticator> {
+    let on_lambda = LAMBDA_MARKS.iter().any(|mark| env.optional(mark).is_some());
+    let allowed = env.or("ALLOW_ANONYMOUS", "false") == "true";
+    match env.or("AUTH_MODE", "").as_str() {
+        "none" if on_lambda && !allowed => {
+            env.faults.push("AUTH_MODE=none is refused on Lambda; it would open the service to everybody (ALLOW_ANONYMOUS=true to do that)".to_owned());
+        }
+        "none" => return Authenticator::anonymous().ok(),
+        "api_key" | "oidc" => env.faults.push("AUTH_MODE=api_key and oidc are not available in this version".to_owned()),
+        "" => env.faults.push("AUTH_MODE is not set; set none for local development".to_owned()),
+        _ => env.faults.push("AUTH_MODE must be api_key, oidc or none".to_owned()),
+    }
+    None
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

@@ -1,0 +1,53 @@
+//! Defaults, and every fault at once.
+
+use super::*;
+
+fn read(needs: Needs, pairs: &[(&str, &str)]) -> Result<Config, InvalidConfig> {
+    Config::read(needs, &|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+}
+
+const LOCAL: [(&str, &str); 3] =
+    [("MODEL_BASE_URL", "http://127.0.0.1:1/v1"), ("MODEL_NAME", "m"), ("AUTH_MODE", "none")];
+
+#[test]
+fn the_defaults_are_the_contracts() {
+    let config = read(Needs::CHAT, &LOCAL).unwrap();
+    assert_eq!(config.run.budget, BudgetLimits::default());
+    assert_eq!((config.run.timeout.as_secs(), config.run.finalise_reserve.as_secs()), (110, 5));
+    assert_eq!(config.model.unwrap().timeout.as_secs(), 60);
+    assert_eq!(config.stores.database_url, "sqlite://.local/superbiz.db");
+    assert_eq!(config.run.on_disconnect, OnDisconnect::Finish);
+}
+
+#[test]
+fn all_faults_are_told_together() {
+    let pairs = [("MODEL_WIRE", "smoke-signals"), ("MODEL_BASE_URL", "ftp://x"), ("RUN_TIMEOUT_SECONDS", "soon"), ("BUDGET_TOOL_CALLS", "0"), ("ON_DISCONNECT", "panic"), ("AUTH_MODE", "maybe")];
+    let faults = read(Needs::CHAT, &pairs).unwrap_err().faults.join("\n");
+    for name in ["MODEL_WIRE", "MODEL_BASE_URL", "MODEL_NAME", "RUN_TIMEOUT_SECONDS", "BUDGET_TOOL_CALLS", "ON_DISCONNECT", "AUTH_MODE"] {
+        assert!(faults.contains(name), "{name} missing from:\n{faults}");
+    }
+}
+
+#[test]
+fn a_deployed_function_without_a_working_mode_refuses_to_start() {
+    for mark in LAMBDA_MARKS {
+        let deployed = [LOCAL.as_slice(), &[(mark, "AWS_Lambda_provided.al2023")]].concat();
+        assert!(read(Needs::CHAT, &deployed).is_err(), "{mark}");
+        let allowed = [deployed.as_slice(), &[("ALLOW_ANONYMOUS", "true")]].concat();
+        assert!(read(Needs::CHAT, &allowed).is_ok());
+    }
+    assert!(read(Needs::API, &[]).is_err(), "no mode at all");
+    assert!(read(Needs::API, &[("AUTH_MODE", "oidc")]).is_err());
+}
+
+#[test]
+fn what_a_function_does_not_need_is_not_asked_of_it() {
+    assert!(read(Needs::API, &[("AUTH_MODE", "none")]).is_ok());
+    assert!(read(Needs::MAINTENANCE, &[]).is_ok());
+}
+
+#[test]
+fn a_secret_never_shows() {
+    let pairs = [LOCAL.as_slice(), &[("MODEL_API_KEY", "sk-fake-0000")]].concat();
+    assert!(!format!("{:?}", read(Needs::CHAT, &pairs).unwrap()).contains("sk-fake"));
+}

@@ -1,0 +1,144 @@
+//! The `DATA_SOURCES` file: which logs and business databases the agent may read, by name, with credentials by reference.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tools::mysql::{Dialect, Policy};
+
+/// The file, as written.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSources {
+    #[serde(default)]
+    pub logs: Vec<LogSource>,
+    #[serde(default)]
+    pub databases: Vec<Database>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogSource {
+    pub name: String,
+    pub description: String,
+    pub kind: LogKind,
+    /// Folder of the files, relative to the `DATA_SOURCES` file.
+    pub path: PathBuf,
+    pub services: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogKind {
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Database {
+    pub name: String,
+    pub description: String,
+    pub kind: Dialect,
+    /// A URL without credentials (SQLite); relative paths are relative to the `DATA_SOURCES` file.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The environment variable that holds the URL with its credentials.
+    #[serde(default)]
+    pub url_env: Option<String>,
+    /// The schema that table names may be qualified with.
+    #[serde(default)]
+    pub database: Option<String>,
+    #[serde(default = "default_rows")]
+    pub max_rows: u32,
+    pub tables: Vec<Table>,
+}
+
+fn default_rows() -> u32 {
+    50
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub columns: Vec<String>,
+}
+
+/// The file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidDataSources {
+    #[error("{path} can't be read", path = path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{path} is no data sources file: {message}", path = path.display())]
+    Malformed { path: PathBuf, message: String },
+}
+
+impl DataSources {
+    /// Reads and checks the file; relative paths in it become paths below its folder.
+    pub fn load(path: &Path) -> Result<Self, InvalidDataSources> {
+        let unreadable = |source| InvalidDataSources::Unreadable { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let malformed = |message: String| InvalidDataSources::Malformed { path: path.to_owned(), message };
+        let mut sources: Self = toml::from_str(&text).map_err(|fault| malformed(fault.to_string()))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        for log in &mut sources.logs {
+            log.path = folder.join(&log.path);
+        }
+        for database in &mut sources.databases {
+            if let Some(file) = database.url.as_deref().and_then(|url| url.strip_prefix("sqlite://")) {
+                database.url = Some(format!("sqlite://{}", folder.join(file).display()));
+            }
+        }
+        sources.check().map_err(malformed)?;
+        Ok(sources)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut names = BTreeSet::new();
+        for name in self.logs.iter().map(|l| &l.name).chain(self.databases.iter().map(|d| &d.name)) {
+            let plain = (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+            if !plain {
+                return Err(format!("source name {name:?} must be 1 to 64 characters of A-Z a-z 0-9 _ -"));
+            }
+            if !names.insert(name) {
+                return Err(format!("source name {name:?} is used twice"));
+            }
+        }
+        for database in &self.databases {
+            if database.url.is_some() == database.url_env.is_some() {
+                return Err(format!("database {:?} needs either url or url_env", database.name));
+            }
+            if database.kind == Dialect::MySql && database.url.is_some() {
+                return Err(format!("database {:?} must take its URL by url_env: it holds credentials", database.name));
+            }
+            if database.tables.is_empty() {
+                return Err(format!("database {:?} allows no tables", database.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The database named `name`, or the only one.
+    pub fn database(&self, name: Option<&str>) -> Option<&Database> {
+        match (name, self.databases.as_slice()) {
+            (Some(name), all) => all.iter().find(|database| database.name == name),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        }
+    }
+}
+
+impl Database {
+    /// What the SQL guard allows here.
+    pub fn policy(&self) -> Policy {
+        let tables = self.tables.iter().map(|table| table.name.clone()).collect();
+        Policy { dialect: self.kind, database: self.database.clone(), tables }
+    }
+}

@@ -1,0 +1,112 @@
+//! Writing `agent_step` and `tool_invocation`: one multi-row insert per table, harmless when repeated.
+
+use agent::ports::ledger::{AuditBatch, InvocationRow, StepRow};
+use domain::evidence::EvidenceStatus;
+use domain::question::cut;
+use domain::tool::{ToolErrorCode, ToolName};
+
+use super::connection::{Connection, Statement, Value};
+use super::fault::Fault;
+
+/// Rows of one statement: far above a run's budget, far below any limit of placeholders or packets.
+const MAX_ROWS: usize = 200;
+const MAX_MODEL_BYTES: usize = 128;
+const MAX_LIST_BYTES: usize = 512;
+
+const STEP_COLUMNS: [&str; 15] = [
+    "run_id",
+    "sequence",
+    "kind",
+    "model",
+    "message_count",
+    "message_roles",
+    "has_text",
+    "tool_names",
+    "input_tokens",
+    "output_tokens",
+    "usage_estimated",
+    "duration_ms",
+    "attempt",
+    "error_code",
+    "started_at",
+];
+const INVOCATION_COLUMNS: [&str; 11] = [
+    "run_id",
+    "sequence",
+    "tool_call_id",
+    "tool",
+    "status",
+    "evidence_status",
+    "error_code",
+    "duration_ms",
+    "request_bytes",
+    "result_bytes",
+    "started_at",
+];
+
+pub(super) async fn append(connection: &mut Connection, batch: &AuditBatch) -> Result<(), Fault> {
+    for steps in batch.steps.chunks(MAX_ROWS) {
+        insert(connection, "agent_step", &STEP_COLUMNS, steps.iter().map(step)).await?;
+    }
+    for invocations in batch.invocations.chunks(MAX_ROWS) {
+        insert(connection, "tool_invocation", &INVOCATION_COLUMNS, invocations.iter().map(invocation)).await?;
+    }
+    Ok(())
+}
+
+async fn insert<const N: usize>(
+    connection: &mut Connection,
+    table: &str,
+    columns: &[&str; N],
+    rows: impl ExactSizeIterator<Item = [Value; N]>,
+) -> Result<(), Fault> {
+    let sql = format!(
+        "{}{}",
+        insert_rows(table, columns, rows.len()),
+        connection.dialect().keep_existing()
+    );
+    let values: Vec<Value> = rows.flatten().collect();
+    connection.on().execute(Statement::composed(sql), &values).await.map(drop)
+}
+
+/// `INSERT INTO table (a, b) VALUES (?, ?), (?, ?)`.
+pub(super) fn insert_rows(table: &str, columns: &[&str], rows: usize) -> String {
+    let row = format!("({})", vec!["?"; columns.len()].join(", "));
+    format!("INSERT INTO {table} ({}) VALUES {}", columns.join(", "), vec![row; rows].join(", "))
+}
+
+fn step(row: &StepRow) -> [Value; STEP_COLUMNS.len()] {
+    [
+        row.run_id.into(),
+        row.sequence.into(),
+        row.kind.into(),
+        cut(&row.model, MAX_MODEL_BYTES).into(),
+        row.message_count.into(),
+        cut(&row.message_roles, MAX_LIST_BYTES).into(),
+        row.has_text.into(),
+        cut(&row.tool_names, MAX_LIST_BYTES).into(),
+        row.input_tokens.into(),
+        row.output_tokens.into(),
+        row.usage_estimated.into(),
+        row.duration_ms.into(),
+        row.attempt.into(),
+        row.error_code.into(),
+        row.started_at.into(),
+    ]
+}
+
+fn invocation(row: &InvocationRow) -> [Value; INVOCATION_COLUMNS.len()] {
+    [
+        row.run_id.into(),
+        row.sequence.into(),
+        row.tool_call_id.as_str().into(),
+        row.tool.map(ToolName::as_str).into(),
+        row.status.as_str().into(),
+        row.evidence_status.map(EvidenceStatus::as_str).into(),
+        row.error_code.map(ToolErrorCode::as_str).into(),
+        row.duration_ms.into(),
+        row.request_bytes.into(),
+        row.result_bytes.into(),
+        row.started_at.into(),
+    ]
+}

@@ -1,0 +1,166 @@
+//! `document` and `document_chunk`: runbooks, replaced whole in one transaction, read as one consistent revision.
+
+use agent::ports::StoreError;
+use agent::ports::documents::{Chunk, CorpusRevision, NewDocument};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::audit::insert_rows;
+use super::connection::{Connection, Row, Statement, Transaction, Value};
+use super::fault::{Fault, bounded};
+
+const MAX_ID_BYTES: usize = 128;
+const MAX_TITLE_BYTES: usize = 512;
+const MAX_SOURCE_BYTES: usize = 2048;
+const MAX_TAGS_BYTES: usize = 4096;
+const MAX_SECTION_BYTES: usize = 2048;
+const MAX_CONTENT_BYTES: usize = 1024 * 1024;
+/// Chunks of one insert statement: with 1 MiB of content a packet stays below every server's default limit.
+const CHUNKS_PER_STATEMENT: usize = 100;
+
+/// Grows with every change: a new version adds two (one, if the document was removed before), a removal adds one.
+const REVISION: &str = "SELECT COALESCE(CAST(SUM(version * 2 + removed) AS SIGNED), 0) AS revision FROM document";
+
+pub(super) fn check_sizes(document: &NewDocument) -> Result<(), StoreError> {
+    bounded(&document.document_id, "document id", MAX_ID_BYTES)?;
+    bounded(&document.title, "document title", MAX_TITLE_BYTES)?;
+    bounded(&document.source, "document source", MAX_SOURCE_BYTES)?;
+    bounded(&document.content, "document", MAX_CONTENT_BYTES)?;
+    bounded(&tags_json(document), "document's list of tags", MAX_TAGS_BYTES)?;
+    for (section, text) in &document.chunks {
+        bounded(section, "section path", MAX_SECTION_BYTES)?;
+        bounded(text, "chunk", MAX_CONTENT_BYTES)?;
+    }
+    Ok(())
+}
+
+fn tags_json(document: &NewDocument) -> String {
+    serde_json::Value::from(document.tags.clone()).to_string()
+}
+
+pub(super) async fn revision(connection: &mut Connection) -> Result<CorpusRevision, Fault> {
+    let rows = connection.on().fetch(REVISION, &[]).await?;
+    rows.first().map_or(Err(Fault::Unreadable), |row| Ok(CorpusRevision(row.int("revision")?.to_string())))
+}
+
+/// One statement sees one state of the database, whatever the isolation level.
+pub(super) async fn chunks(connection: &mut Connection) -> Result<(CorpusRevision, Vec<Chunk>), Fault> {
+    let sql = format!(
+        "SELECT r.revision, d.document_id, d.version, d.title, d.tags, d.source, d.updated_at, \
+         c.ordinal, c.section_path, c.content FROM ({REVISION}) r \
+         LEFT JOIN (document d JOIN document_chunk c ON c.document_id = d.document_id) ON d.removed = FALSE \
+         ORDER BY d.document_id, c.ordinal"
+    );
+    let rows = connection.on().fetch(Statement::composed(sql), &[]).await?;
+    let revision = rows.first().ok_or(Fault::Unreadable)?.int("revision")?;
+    let chunks = rows.iter().filter_map(|row| chunk(row).transpose()).collect::<Result<_, _>>()?;
+    Ok((CorpusRevision(revision.to_string()), chunks))
+}
+
+fn chunk(row: &Row) -> Result<Option<Chunk>, Fault> {
+    let Some(document_id) = row.optional_text("document_id")? else { return Ok(None) };
+    Ok(Some(Chunk {
+        document_id,
+        version: row.u32("version")?,
+        ordinal: row.u32("ordinal")?,
+        title: row.text("title")?,
+        tags: serde_json::from_str(&row.text("tags")?).map_err(|_| Fault::Unreadable)?,
+        section_path: row.text("section_path")?,
+        source: row.text("source")?,
+        updated_at: row.time("updated_at")?.format(&Rfc3339).map_err(|_| Fault::Unreadable)?,
+        text: row.text("content")?,
+    }))
+}
+
+pub(super) async fn put(
+    connection: &mut Connection,
+    document: &NewDocument,
+    at: OffsetDateTime,
+) -> Result<u32, Fault> {
+    let mut transaction = connection.begin().await?;
+    let done = put_in(&mut transaction, document, at).await;
+    transaction.end(done).await
+}
+
+async fn put_in(
+    transaction: &mut Transaction<'_>,
+    document: &NewDocument,
+    at: OffsetDateTime,
+) -> Result<u32, Fault> {
+    let sql = format!(
+        "SELECT version, removed, title, tags, source, content FROM document WHERE document_id = ?{}",
+        transaction.dialect().for_update()
+    );
+    let id = document.document_id.as_str();
+    let rows = transaction.on().fetch(Statement::composed(sql), &[id.into()]).await?;
+    let current = rows.first();
+    if let Some(row) = current
+        && is_same(row, document)?
+    {
+        return row.u32("version");
+    }
+    let version = current.map_or(Ok(0), |row| row.u32("version"))?.saturating_add(1);
+    let values: [Value; 7] = [
+        version.into(),
+        document.title.as_str().into(),
+        tags_json(document).into(),
+        document.source.as_str().into(),
+        document.content.as_str().into(),
+        at.into(),
+        id.into(),
+    ];
+    let sql = match current {
+        Some(_) => {
+            "UPDATE document SET version = ?, removed = FALSE, title = ?, tags = ?, source = ?, content = ?, updated_at = ? \
+             WHERE document_id = ?"
+        }
+        None => {
+            "INSERT INTO document (version, title, tags, source, content, updated_at, document_id) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)"
+        }
+    };
+    match transaction.on().execute(sql, &values).await {
+        Err(fault) if fault.is_duplicate() => return Err(Fault::Raced),
+        done => done?,
+    };
+    replace_chunks(transaction, document).await?;
+    Ok(version)
+}
+
+fn is_same(row: &Row, document: &NewDocument) -> Result<bool, Fault> {
+    Ok(!row.flag("removed")?
+        && row.text("title")? == document.title
+        && row.text("tags")? == tags_json(document)
+        && row.text("source")? == document.source
+        && row.text("content")? == document.content)
+}
+
+async fn replace_chunks(transaction: &mut Transaction<'_>, document: &NewDocument) -> Result<(), Fault> {
+    let id = document.document_id.as_str();
+    transaction.on().execute("DELETE FROM document_chunk WHERE document_id = ?", &[id.into()]).await?;
+    let numbered: Vec<_> = (0_u32..).zip(&document.chunks).collect();
+    for chunks in numbered.chunks(CHUNKS_PER_STATEMENT) {
+        let columns = ["document_id", "ordinal", "section_path", "content"];
+        let sql = insert_rows("document_chunk", &columns, chunks.len());
+        let row = |(ordinal, (section, text)): &(u32, &(String, String))| -> [Value; 4] {
+            [id.into(), (*ordinal).into(), section.as_str().into(), text.as_str().into()]
+        };
+        let values: Vec<Value> = chunks.iter().flat_map(row).collect();
+        transaction.on().execute(Statement::composed(sql), &values).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn remove(connection: &mut Connection, document_id: &str) -> Result<bool, Fault> {
+    let mut transaction = connection.begin().await?;
+    let done = remove_in(&mut transaction, document_id).await;
+    transaction.end(done).await
+}
+
+async fn remove_in(transaction: &mut Transaction<'_>, document_id: &str) -> Result<bool, Fault> {
+    let sql = "UPDATE document SET removed = TRUE, title = '', tags = '[]', source = '', content = '' \
+               WHERE document_id = ? AND removed = FALSE";
+    let removed = transaction.on().execute(sql, &[document_id.into()]).await?;
+    transaction.on().execute("DELETE FROM document_chunk WHERE document_id = ?", &[document_id.into()]).await?;
+    Ok(removed == 1)
+}

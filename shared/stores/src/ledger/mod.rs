@@ -1,0 +1,241 @@
+//! The ledger over sqlx: one implementation for MySQL (and MariaDB) and SQLite.
+
+mod audit;
+mod connection;
+mod documents;
+mod fault;
+mod migrations;
+mod runs;
+mod trace;
+
+use std::time::Duration;
+
+use agent::ports::documents::{Chunk, CorpusRevision, DocumentSource, DocumentStore, NewDocument};
+use agent::ports::ledger::{
+    AuditBatch, CommitOutcome, Ledger, NewRun, RunPage, RunRow, TerminalCommit, TraceRows,
+};
+use agent::ports::StoreError;
+use async_trait::async_trait;
+use domain::ids::{CallerId, RunId, SessionId};
+use domain::question::PreviousTurn;
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
+#[cfg(feature = "sqlite")]
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, MySqlPool};
+use time::OffsetDateTime;
+
+use crate::AddressError;
+use connection::Connection;
+use fault::Fault;
+
+/// One sandbox serves one run at a time: a second connection is for what overlaps with it.
+const MAX_CONNECTIONS: u32 = 2;
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// One statement or short transaction.
+const WORK_TIMEOUT: Duration = Duration::from_secs(5);
+/// Servers and proxies drop older connections; checked when one is taken, because timers stand still in a frozen sandbox.
+const MAX_LIFETIME: Duration = Duration::from_secs(15 * 60);
+const MAX_IDLE: Duration = Duration::from_secs(5 * 60);
+/// Every pooled connection may have died while the sandbox was frozen; the attempt after them gets a fresh one.
+const MAX_ATTEMPTS: u32 = MAX_CONNECTIONS + 1;
+
+/// The ledger, its documents included. Cheap to clone.
+#[derive(Clone)]
+pub struct SqlLedger {
+    pools: Pools,
+}
+
+#[derive(Clone)]
+enum Pools {
+    MySql(MySqlPool),
+    #[cfg(feature = "sqlite")]
+    Sqlite(sqlx::SqlitePool),
+}
+
+/// Runs `$work` on a pooled connection within its time, again on another one after a transient fault. `$repeated` says that an
+/// earlier attempt may have been carried out although its answer was lost.
+macro_rules! on_connection {
+    ($ledger:expr, $what:literal, |$connection:ident, $repeated:ident| $work:expr) => {{
+        let mut attempt = 1;
+        loop {
+            let $repeated = attempt > 1;
+            let fault = match $ledger.acquire().await {
+                Ok(mut pooled) => {
+                    let done = {
+                        let $connection = &mut pooled;
+                        tokio::time::timeout($crate::ledger::WORK_TIMEOUT, $work).await
+                    };
+                    match done.unwrap_or(Err($crate::ledger::fault::Fault::Timeout)) {
+                        Ok(value) => break Ok(value),
+                        Err(fault) => {
+                            if fault.breaks_connection() {
+                                pooled.discard();
+                            }
+                            fault
+                        }
+                    }
+                }
+                Err(fault) => fault,
+            };
+            if attempt >= $crate::ledger::MAX_ATTEMPTS || !fault.is_transient() {
+                break Err(fault.into_store_error($what));
+            }
+            attempt += 1;
+        }
+    }};
+}
+use on_connection;
+
+impl SqlLedger {
+    /// `mysql://user:password@host/schema?ssl-mode=…` or `sqlite://path`. Connects at the first use; call it within a runtime.
+    ///
+    /// # Errors
+    /// An address that is neither, or that can't be read.
+    pub fn connect_lazy(url: &str) -> Result<Self, AddressError> {
+        const VARIABLE: &str = "DATABASE_URL";
+        let pools = match url.split_once("://").map(|(scheme, _)| scheme) {
+            Some("mysql" | "mariadb") => Pools::MySql(mysql_pool(url).map_err(|_| AddressError::Invalid {
+                variable: VARIABLE,
+                why: "expected mysql://user:password@host:port/schema?ssl-mode=…",
+            })?),
+            #[cfg(feature = "sqlite")]
+            Some("sqlite") => Pools::Sqlite(sqlite_pool(url).map_err(|_| AddressError::Invalid {
+                variable: VARIABLE,
+                why: "expected sqlite://path/to/file",
+            })?),
+            _ => return Err(AddressError::Scheme { variable: VARIABLE, expected: "mysql://… or sqlite://…" }),
+        };
+        Ok(Self { pools })
+    }
+
+    /// Applies the embedded migrations that are missing, and returns their versions. Safe when two processes do it at once.
+    ///
+    /// # Errors
+    /// `Unavailable`; `Conflict` when an applied migration was changed or an earlier one failed half-way.
+    pub async fn migrate(&self) -> Result<Vec<i64>, StoreError> {
+        migrations::run(&self.pools).await
+    }
+
+    /// Closes all connections; for an orderly end of tests and the maintenance function.
+    pub async fn close(&self) {
+        match &self.pools {
+            Pools::MySql(pool) => pool.close().await,
+            #[cfg(feature = "sqlite")]
+            Pools::Sqlite(pool) => pool.close().await,
+        }
+    }
+
+    async fn acquire(&self) -> Result<Connection, Fault> {
+        Ok(match &self.pools {
+            Pools::MySql(pool) => Connection::MySql(pool.acquire().await?),
+            #[cfg(feature = "sqlite")]
+            Pools::Sqlite(pool) => Connection::Sqlite(pool.acquire().await?),
+        })
+    }
+}
+
+/// The handshake says utf8mb4, and times are bound in UTC into DATETIME columns: the session needs no SET, which would cost a
+/// round trip and pin a proxied connection.
+fn mysql_pool(url: &str) -> Result<MySqlPool, sqlx::Error> {
+    let url = url.replacen("mariadb://", "mysql://", 1);
+    let options = url
+        .parse::<MySqlConnectOptions>()?
+        .charset("utf8mb4")
+        .pipes_as_concat(false)
+        .no_engine_substitution(false)
+        .timezone(None)
+        .set_names(false)
+        .disable_statement_logging();
+    Ok(MySqlPoolOptions::new()
+        .max_connections(MAX_CONNECTIONS)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .max_lifetime(MAX_LIFETIME)
+        .idle_timeout(MAX_IDLE)
+        .test_before_acquire(false)
+        .before_acquire(|_, age| Box::pin(async move { Ok(age.age < MAX_LIFETIME && age.idle_for < MAX_IDLE) }))
+        .connect_lazy_with(options))
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite_pool(url: &str) -> Result<sqlx::SqlitePool, sqlx::Error> {
+    let options = url
+        .parse::<SqliteConnectOptions>()?
+        .create_if_missing(true)
+        .busy_timeout(WORK_TIMEOUT)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .foreign_keys(true)
+        .disable_statement_logging();
+    Ok(SqlitePoolOptions::new()
+        .max_connections(MAX_CONNECTIONS)
+        .acquire_timeout(WORK_TIMEOUT)
+        .test_before_acquire(false)
+        .connect_lazy_with(options))
+}
+
+#[async_trait]
+impl Ledger for SqlLedger {
+    async fn admit(&self, run: &NewRun) -> Result<Option<PreviousTurn>, StoreError> {
+        on_connection!(self, "run", |connection, repeated| runs::admit(connection, run, repeated))
+    }
+
+    async fn commit(&self, terminal: &TerminalCommit) -> Result<CommitOutcome, StoreError> {
+        let ending = runs::Ending::of(terminal)?;
+        on_connection!(self, "terminal state", |connection, repeated| runs::commit(connection, &ending, repeated))
+    }
+
+    async fn audit(&self, batch: &AuditBatch) -> Result<(), StoreError> {
+        on_connection!(self, "audit", |connection, _repeated| audit::append(connection, batch))
+    }
+
+    async fn run(&self, run_id: RunId, caller: &CallerId) -> Result<Option<RunRow>, StoreError> {
+        on_connection!(self, "run", |connection, _repeated| runs::one(connection, run_id, caller))
+    }
+
+    async fn session_runs(
+        &self,
+        session: &SessionId,
+        caller: &CallerId,
+        limit: u32,
+        before: Option<RunId>,
+    ) -> Result<Option<RunPage>, StoreError> {
+        on_connection!(self, "session", |connection, _repeated| {
+            runs::page(connection, session, caller, limit, before)
+        })
+    }
+
+    async fn trace(&self, run_id: RunId) -> Result<TraceRows, StoreError> {
+        on_connection!(self, "audit", |connection, _repeated| trace::read(connection, run_id))
+    }
+
+    async fn sweep(&self, now: OffsetDateTime, limit: u32) -> Result<Vec<RunId>, StoreError> {
+        on_connection!(self, "sweep", |connection, _repeated| runs::sweep(connection, now, limit))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        on_connection!(self, "ping", |connection, _repeated| connection.ping())
+    }
+}
+
+#[async_trait]
+impl DocumentSource for SqlLedger {
+    async fn revision(&self) -> Result<CorpusRevision, StoreError> {
+        on_connection!(self, "documents", |connection, _repeated| documents::revision(connection))
+    }
+
+    async fn chunks(&self) -> Result<(CorpusRevision, Vec<Chunk>), StoreError> {
+        on_connection!(self, "documents", |connection, _repeated| documents::chunks(connection))
+    }
+}
+
+#[async_trait]
+impl DocumentStore for SqlLedger {
+    async fn put(&self, document: &NewDocument, at: OffsetDateTime) -> Result<u32, StoreError> {
+        documents::check_sizes(document)?;
+        on_connection!(self, "document", |connection, _repeated| documents::put(connection, document, at))
+    }
+
+    async fn remove(&self, document_id: &str) -> Result<bool, StoreError> {
+        on_connection!(self, "document", |connection, _repeated| documents::remove(connection, document_id))
+    }
+}

@@ -1,0 +1,301 @@
+//! `chat_session` and `diagnosis_run`: admitting a run, its one terminal state, reading runs back, sweeping abandoned ones.
+
+use agent::ports::StoreError;
+use agent::ports::ledger::{CommitOutcome, NewRun, RunPage, RunRow, TerminalCommit, TerminalState};
+use domain::budget::{BudgetLimits, BudgetUse};
+use domain::ids::{CallerId, RunId, SessionId};
+use domain::question::{Intent, PreviousTurn, cut};
+use domain::release::Outcome;
+use serde_json::value::RawValue;
+use time::OffsetDateTime;
+
+use super::connection::{Connection, Row, Transaction, Value, stored_time};
+use super::fault::{Fault, bounded, conflict};
+
+/// Bytes of a released body; a report is bounded far below.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// Runs of one page at most.
+const MAX_PAGE: u32 = 100;
+
+const RUNNING: &str = "RUNNING";
+const RELEASED: &str = "RELEASED";
+const FAILED: &str = "FAILED";
+const ABANDONED: &str = "ABANDONED";
+
+pub(super) async fn admit(
+    connection: &mut Connection,
+    run: &NewRun,
+    repeated: bool,
+) -> Result<Option<PreviousTurn>, Fault> {
+    let mut transaction = connection.begin().await?;
+    let done = admit_in(&mut transaction, run, repeated).await;
+    transaction.end(done).await
+}
+
+async fn admit_in(
+    transaction: &mut Transaction<'_>,
+    run: &NewRun,
+    repeated: bool,
+) -> Result<Option<PreviousTurn>, Fault> {
+    // The session and its latest released run in one round trip.
+    let session = transaction.on().fetch(
+        "SELECT s.caller AS owner, r.query, r.intent, r.outcome, r.conclusion FROM chat_session s \
+         LEFT JOIN diagnosis_run r ON r.session_id = s.session_id AND r.caller = s.caller AND r.status = 'RELEASED' \
+         AND r.run_id <> ? WHERE s.session_id = ? ORDER BY r.run_id DESC LIMIT 1",
+        &[run.run_id.into(), (&run.session_id).into()],
+    );
+    let previous = match session.await?.first() {
+        Some(row) if row.text("owner")? != run.caller.as_str() => return Err(conflict("session")),
+        Some(row) => previous_turn(row)?,
+        None => {
+            insert_session(transaction, run).await?;
+            None
+        }
+    };
+    match insert_run(transaction, run).await {
+        Ok(()) => Ok(previous),
+        Err(fault) if !fault.is_duplicate() => Err(fault),
+        // Our own row, written by an attempt whose answer was lost.
+        Err(_) if repeated && is_stored(transaction, run).await? => Ok(previous),
+        Err(_) => Err(conflict("run")),
+    }
+}
+
+fn previous_turn(row: &Row) -> Result<Option<PreviousTurn>, Fault> {
+    let Some(query) = row.optional_text("query")? else { return Ok(None) };
+    let intent = row.optional_text("intent")?.as_deref().and_then(Intent::parse).ok_or(Fault::Unreadable)?;
+    let outcome = row.optional_text("outcome")?.as_deref().and_then(Outcome::parse).ok_or(Fault::Unreadable)?;
+    let conclusion = row.optional_text("conclusion")?;
+    Ok(Some(PreviousTurn::new(&query, intent, outcome, conclusion.as_deref())))
+}
+
+async fn insert_session(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<(), Fault> {
+    let values: [Value; 3] = [(&run.session_id).into(), (&run.caller).into(), run.started_at.into()];
+    let sql = "INSERT INTO chat_session (session_id, caller, created_at) VALUES (?, ?, ?)";
+    match transaction.on().execute(sql, &values).await {
+        Err(fault) if fault.is_duplicate() => Err(Fault::Raced),
+        done => done.map(drop),
+    }
+}
+
+async fn insert_run(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<(), Fault> {
+    let limits = run.budget_limits;
+    let values: [Value; 11] = [
+        run.run_id.into(),
+        (&run.session_id).into(),
+        (&run.caller).into(),
+        run.query.as_str().into(),
+        run.started_at.into(),
+        run.deadline.into(),
+        limits.model_calls.into(),
+        limits.tool_calls.into(),
+        limits.input_tokens.into(),
+        limits.output_tokens.into(),
+        limits.tool_bytes.into(),
+    ];
+    let sql = "INSERT INTO diagnosis_run (run_id, session_id, caller, query, status, started_at, deadline, \
+               limit_model_calls, limit_tool_calls, limit_input_tokens, limit_output_tokens, limit_tool_bytes) \
+               VALUES (?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?)";
+    transaction.on().execute(sql, &values).await.map(drop)
+}
+
+async fn is_stored(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<bool, Fault> {
+    let sql = "SELECT session_id, caller, started_at FROM diagnosis_run WHERE run_id = ?";
+    let rows = transaction.on().fetch(sql, &[run.run_id.into()]).await?;
+    let Some(row) = rows.first() else { return Ok(false) };
+    Ok(row.text("session_id")? == run.session_id.as_str()
+        && row.text("caller")? == run.caller.as_str()
+        && row.stored_time("started_at")? == stored_time(run.started_at))
+}
+
+/// A terminal state as its columns.
+pub(super) struct Ending {
+    run_id: RunId,
+    status: &'static str,
+    intent: Option<&'static str>,
+    outcome: &'static str,
+    reason: Option<&'static str>,
+    conclusion: Option<String>,
+    body: Option<String>,
+    cites: Option<String>,
+    used: BudgetUse,
+    ungrounded_literals: u32,
+    repaired: bool,
+    ended_at: OffsetDateTime,
+}
+
+impl Ending {
+    pub(super) fn of(terminal: &TerminalCommit) -> Result<Self, StoreError> {
+        let ending = Self {
+            run_id: terminal.run_id,
+            status: FAILED,
+            intent: None,
+            outcome: Outcome::Failed.as_str(),
+            reason: None,
+            conclusion: None,
+            body: None,
+            cites: None,
+            used: terminal.budget,
+            ungrounded_literals: terminal.ungrounded_literals,
+            repaired: terminal.repaired,
+            ended_at: terminal.ended_at,
+        };
+        let (intent, released) = match &terminal.state {
+            TerminalState::Failed { intent, code } => {
+                return Ok(Self { intent: intent.map(Intent::as_str), reason: Some(code.as_str()), ..ending });
+            }
+            TerminalState::Released { intent, released } => (intent, released),
+        };
+        let cites = serde_json::to_string(released.cites())
+            .map_err(|fault| StoreError::unavailable(super::fault::STORE, "encoding", fault))?;
+        bounded(released.body_json(), "released body", MAX_BODY_BYTES)?;
+        bounded(&cites, "list of citations", MAX_BODY_BYTES)?;
+        Ok(Self {
+            status: RELEASED,
+            intent: Some(intent.as_str()),
+            outcome: released.outcome().as_str(),
+            reason: released.reason(),
+            // Only the next run's previous turn reads it, and that is cut to the same size.
+            conclusion: released.conclusion().map(|text| cut(text, PreviousTurn::MAX_TEXT_BYTES)),
+            body: Some(released.body_json().to_owned()),
+            cites: Some(cites),
+            ..ending
+        })
+    }
+}
+
+/// One statement, so one whole transaction: it finds the run `RUNNING` and ends it, or changes nothing.
+pub(super) async fn commit(
+    connection: &mut Connection,
+    ending: &Ending,
+    repeated: bool,
+) -> Result<CommitOutcome, Fault> {
+    let values: [Value; 17] = [
+        ending.status.into(),
+        ending.intent.into(),
+        ending.outcome.into(),
+        ending.reason.into(),
+        ending.conclusion.as_deref().into(),
+        ending.body.as_deref().into(),
+        ending.cites.as_deref().into(),
+        ending.used.model_calls.into(),
+        ending.used.tool_calls.into(),
+        ending.used.input_tokens.into(),
+        ending.used.output_tokens.into(),
+        ending.used.tool_bytes.into(),
+        ending.ungrounded_literals.into(),
+        ending.repaired.into(),
+        ending.ended_at.into(),
+        ending.run_id.into(),
+        RUNNING.into(),
+    ];
+    let sql = "UPDATE diagnosis_run SET status = ?, intent = ?, outcome = ?, reason = ?, conclusion = ?, body = ?, cites = ?, \
+               used_model_calls = ?, used_tool_calls = ?, used_input_tokens = ?, used_output_tokens = ?, used_tool_bytes = ?, \
+               ungrounded_literals = ?, repaired = ?, ended_at = ? WHERE run_id = ? AND status = ?";
+    if connection.on().execute(sql, &values).await? == 1 {
+        return Ok(CommitOutcome::Committed);
+    }
+    let sql = "SELECT outcome, reason, body, ended_at FROM diagnosis_run WHERE run_id = ?";
+    let rows = connection.on().fetch(sql, &[ending.run_id.into()]).await?;
+    let row = rows.first().ok_or_else(|| conflict("run"))?;
+    // After a lost answer the terminal state that stands may be this very one.
+    let ours = repeated
+        && row.optional_text("outcome")?.as_deref() == Some(ending.outcome)
+        && row.optional_text("reason")?.as_deref() == ending.reason
+        && row.optional_text("body")? == ending.body
+        && row.optional_stored_time("ended_at")? == Some(stored_time(ending.ended_at));
+    Ok(if ours { CommitOutcome::Committed } else { CommitOutcome::AlreadyTerminal })
+}
+
+pub(super) async fn one(
+    connection: &mut Connection,
+    run_id: RunId,
+    caller: &CallerId,
+) -> Result<Option<RunRow>, Fault> {
+    let sql = "SELECT * FROM diagnosis_run WHERE run_id = ? AND caller = ?";
+    let rows = connection.on().fetch(sql, &[run_id.into(), caller.into()]).await?;
+    rows.first().map(run_row).transpose()
+}
+
+pub(super) async fn page(
+    connection: &mut Connection,
+    session: &SessionId,
+    caller: &CallerId,
+    limit: u32,
+    before: Option<RunId>,
+) -> Result<Option<RunPage>, Fault> {
+    let sql = "SELECT session_id FROM chat_session WHERE session_id = ? AND caller = ?";
+    if connection.on().fetch(sql, &[session.into(), caller.into()]).await?.is_empty() {
+        return Ok(None);
+    }
+    let limit = limit.clamp(1, MAX_PAGE);
+    // Run ids are UUIDv7: their order is the order of the runs' starts. One row more than asked tells whether there is a next page.
+    let sql = "SELECT * FROM diagnosis_run WHERE session_id = ? AND caller = ? AND run_id < ? ORDER BY run_id DESC LIMIT ?";
+    // After every run id there is.
+    let end = before.map_or_else(|| "g".to_owned(), |run_id| run_id.to_string());
+    let values = [session.into(), caller.into(), end.into(), (limit + 1).into()];
+    let rows = connection.on().fetch(sql, &values).await?;
+    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = rows.len() > wanted;
+    let runs = rows.iter().take(wanted).map(run_row).collect::<Result<Vec<_>, _>>()?;
+    let next = runs.last().filter(|_| more).map(|run| run.run_id);
+    Ok(Some(RunPage { runs, next }))
+}
+
+/// Row by row, each a compare-and-set of its own: abandoned runs are rare, and one that ends meanwhile keeps its real end.
+pub(super) async fn sweep(
+    connection: &mut Connection,
+    now: OffsetDateTime,
+    limit: u32,
+) -> Result<Vec<RunId>, Fault> {
+    let sql = "SELECT run_id FROM diagnosis_run WHERE status = ? AND deadline < ? ORDER BY deadline LIMIT ?";
+    let overdue = connection.on().fetch(sql, &[RUNNING.into(), now.into(), limit.into()]).await?;
+    let mut swept = Vec::new();
+    for row in &overdue {
+        let run_id = RunId::parse(&row.text("run_id")?).map_err(|_| Fault::Unreadable)?;
+        let sql = "UPDATE diagnosis_run SET status = ?, outcome = ?, reason = ?, ended_at = ? WHERE run_id = ? AND status = ?";
+        let outcome = Outcome::Failed.as_str();
+        let values =
+            [FAILED.into(), outcome.into(), ABANDONED.into(), now.into(), run_id.into(), RUNNING.into()];
+        if connection.on().execute(sql, &values).await? == 1 {
+            swept.push(run_id);
+        }
+    }
+    Ok(swept)
+}
+
+fn run_row(row: &Row) -> Result<RunRow, Fault> {
+    let parsed = |text: Option<String>| text.map(|t| RawValue::from_string(t).map_err(|_| Fault::Unreadable));
+    let intent = row.optional_text("intent")?.map(|text| Intent::parse(&text).ok_or(Fault::Unreadable));
+    let outcome = row.optional_text("outcome")?.map(|text| Outcome::parse(&text).ok_or(Fault::Unreadable));
+    let cites = row.optional_text("cites")?.unwrap_or_else(|| "[]".to_owned());
+    Ok(RunRow {
+        run_id: RunId::parse(&row.text("run_id")?).map_err(|_| Fault::Unreadable)?,
+        session_id: SessionId::parse(&row.text("session_id")?).map_err(|_| Fault::Unreadable)?,
+        query: row.text("query")?,
+        started_at: row.time("started_at")?,
+        deadline: row.time("deadline")?,
+        ended_at: row.optional_time("ended_at")?,
+        intent: intent.transpose()?,
+        outcome: outcome.transpose()?,
+        reason: row.optional_text("reason")?,
+        body: parsed(row.optional_text("body")?).transpose()?,
+        cites: serde_json::from_str(&cites).map_err(|_| Fault::Unreadable)?,
+        budget_used: BudgetUse {
+            model_calls: row.u32("used_model_calls")?,
+            tool_calls: row.u32("used_tool_calls")?,
+            input_tokens: row.u64("used_input_tokens")?,
+            output_tokens: row.u64("used_output_tokens")?,
+            tool_bytes: row.u64("used_tool_bytes")?,
+        },
+        budget_limits: BudgetLimits {
+            model_calls: row.u32("limit_model_calls")?,
+            tool_calls: row.u32("limit_tool_calls")?,
+            input_tokens: row.u64("limit_input_tokens")?,
+            output_tokens: row.u64("limit_output_tokens")?,
+            tool_bytes: row.u64("limit_tool_bytes")?,
+        },
+        ungrounded_literals: row.u32("ungrounded_literals")?,
+        repaired: row.flag("repaired")?,
+    })
+}
