@@ -16,7 +16,26 @@ macro_rules! assets {
 }
 
 assets! {
+    "api.js": "text/javascript; charset=utf-8",
+    "app.css": "text/css; charset=utf-8",
+    "app.js": "text/javascript; charset=utf-8",
+    "dom.js": "text/javascript; charset=utf-8",
+    "follow.js": "text/javascript; charset=utf-8",
+    "format.js": "text/javascript; charset=utf-8",
+    "i18n.js": "text/javascript; charset=utf-8",
     "index.html": "text/html; charset=utf-8",
+    "messages.js": "text/javascript; charset=utf-8",
+    "run.js": "text/javascript; charset=utf-8",
+    "sse.js": "text/javascript; charset=utf-8",
+    "storage.js": "text/javascript; charset=utf-8",
+    "view-ask.js": "text/javascript; charset=utf-8",
+    "view-evidence.js": "text/javascript; charset=utf-8",
+    "view-history.js": "text/javascript; charset=utf-8",
+    "view-problem.js": "text/javascript; charset=utf-8",
+    "view-report.js": "text/javascript; charset=utf-8",
+    "view-run.js": "text/javascript; charset=utf-8",
+    "view-timeline.js": "text/javascript; charset=utf-8",
+    "view-trace.js": "text/javascript; charset=utf-8",
 }
 
 pub fn asset(name: &str) -> Result<Response<Body>, Problem> {

@@ -4,7 +4,7 @@ import { stored } from "./storage.js";
 
 /** @typedef {"RUNNING" | "SUCCESS" | "FALLBACK" | "FAILED"} RunStatus */
 /** @typedef {{code: string, message: string, retryable: boolean}} Failure */
-/** @typedef {{run_id: string, session_id: string, query: string, status: RunStatus, intent: string | null, started_at: string, ended_at: string | null}} RunSummary */
+/** @typedef {{run_id: string, session_id: string, query: string, status: RunStatus, intent: string | null, reason?: string | null, started_at: string, ended_at: string | null}} RunSummary */
 /** @typedef {RunSummary & {outcome: string | null, body: any, failure: Failure | null}} RunDocument */
 /** @typedef {{source_type: string, source: string, scope: any, timestamp: string | null, excerpt: string | null, values: any}} Evidence */
 /** @typedef {{run_id: string, analyses: {analysis_id: string, evidence: Evidence[]}[]}} EvidenceDocument */

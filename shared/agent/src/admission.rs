@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::events::RunEvent;
+use domain::events::{FailureCode, RunEvent};
 use domain::ids::{CallerId, RunId, SessionId};
 use domain::question::Query;
 use domain::release::Outcome;
@@ -50,13 +50,15 @@ pub(crate) fn replay(row: RunRow) -> Result<Vec<RunEvent>, Refused> {
     let limit = row.deadline - row.started_at;
     let time_limit_ms = u64::try_from(limit.whole_milliseconds()).unwrap_or(0);
     let metadata = RunEvent::Metadata { session_id: row.session_id, run_id, time_limit_ms };
-    let told = match (row.intent, row.body) {
-        (Some(intent), Some(body)) if outcome != Outcome::Failed => RunEvent::Replayed { run_id, intent, outcome, body },
+    let (told, status) = match (row.intent, row.body) {
+        (Some(intent), Some(body)) if outcome != Outcome::Failed => {
+            (RunEvent::Replayed { run_id, intent, outcome, body }, outcome)
+        }
         _ => {
             // An abandoned run died with its function; to its caller that is an internal fault.
-            let code = row.reason.as_deref().and_then(domain::events::FailureCode::parse);
-            RunEvent::failure(run_id, code.unwrap_or(domain::events::FailureCode::Internal))
+            let code = row.reason.as_deref().and_then(FailureCode::parse).unwrap_or(FailureCode::Internal);
+            (RunEvent::failure(run_id, code), Outcome::Failed)
         }
     };
-    Ok(vec![metadata, told, RunEvent::Done { run_id, status: outcome }])
+    Ok(vec![metadata, told, RunEvent::Done { run_id, status }])
 }

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use domain::events::{FailureCode, ToolProgress, ToolState};
 use domain::evidence::{CanonicalRecord, EvidenceStatus, InvocationStatus};
+use domain::question::cut;
 use domain::run::{Admission, PlannedCall, ToolResult};
 use domain::tool::{ToolErrorCode, ToolName};
 use serde_json::json;
 use serde_json::value::RawValue;
 use time::format_description::well_known::Rfc3339;
-use tokio::time::Instant;
 
-use crate::audit::Audit;
-use crate::context::{RunContext, millis};
+use crate::audit::{Audit, Open};
+use crate::context::RunContext;
 use crate::ports::ledger::InvocationRow;
 use crate::ports::{CanonicalStore, EvidenceTool, StoreError, ToolCallContext, ToolFailure};
 use crate::progress::Progress;
@@ -25,6 +25,9 @@ use crate::progress::Progress;
 const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 /// A tool that stops its own work in time needs this long to say so.
 const TOOL_GRACE: Duration = Duration::from_secs(1);
+/// Bytes of an error observation's text, and of the name that it repeats.
+const MAX_ERROR_BYTES: usize = 1024;
+const MAX_NAME_BYTES: usize = 64;
 /// Time for one canonical read or write.
 pub const STORE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -58,43 +61,69 @@ impl ToolBoundary {
         Self { tools, canonical }
     }
 
-    /// Runs one planned call to its observation.
+    /// Runs one planned call to its observation. Its audit row is open from here on, not from the first poll: a sibling's
+    /// failure may end the round before this call's turn comes.
     ///
     /// # Errors
     /// What ends the run: cancellation, deadline, a canonical store that fails, or a tool that says so.
-    pub async fn call(&self, ctx: &RunContext, planned: &PlannedCall, progress: &Progress, audit: &Audit) -> Result<Observed, FailureCode> {
+    pub fn call<'a>(
+        &'a self,
+        ctx: &'a RunContext,
+        planned: &'a PlannedCall,
+        progress: &'a Progress,
+        audit: &'a Audit,
+    ) -> impl Future<Output = Result<Observed, FailureCode>> + 'a {
+        // A call that the run's end interrupts stays STARTED in the audit, as it does in the canonical store.
+        let audited = audit.open(InvocationRow {
+            run_id: ctx.run_id,
+            tool_call_id: planned.id.clone(),
+            sequence: planned.index,
+            tool: ToolName::parse(&planned.name),
+            status: InvocationStatus::Started,
+            evidence_status: None,
+            error_code: None,
+            duration_ms: 0,
+            request_bytes: planned.arguments.as_ref().map_or(0, |a| a.to_string().len() as u64),
+            result_bytes: 0,
+            started_at: ctx.now(),
+        });
+        self.observe(ctx, planned, progress, audited)
+    }
+
+    async fn observe(
+        &self,
+        ctx: &RunContext,
+        planned: &PlannedCall,
+        progress: &Progress,
+        mut audited: Open<'_, InvocationRow>,
+    ) -> Result<Observed, FailureCode> {
         ctx.check_active()?;
-        let tool_name = ToolName::parse(&planned.name);
-        let (started, started_at) = (Instant::now(), ctx.now());
+        let tool_name = audited.row.tool;
         let step = |state, evidence_status| ToolProgress { index: planned.index, state, evidence_status };
         progress.tool(ctx, tool_name, step(ToolState::Started, None));
         let ended = match self.admit(planned) {
             Ok((tool, arguments, max_bytes)) => self.run(ctx, planned, tool, arguments, max_bytes).await?,
-            Err(refused) => failed(&planned.name, refused, InvocationStatus::Failed),
+            Err(refused) => failed(&planned.name, refused),
         };
-        let state = if ended.status == InvocationStatus::Ready { ToolState::Ready } else { ToolState::Failed };
+        let state =
+            if ended.status == InvocationStatus::Ready { ToolState::Ready } else { ToolState::Failed };
         progress.tool(ctx, tool_name, step(state, ended.evidence_status));
-        let request_bytes = planned.arguments.as_ref().map_or(0, |a| a.to_string().len() as u64);
-        audit.invocation(InvocationRow {
-            run_id: ctx.run_id,
-            tool_call_id: planned.id.clone(),
-            sequence: planned.index,
-            tool: tool_name,
-            status: ended.status,
-            evidence_status: ended.evidence_status,
-            error_code: ended.error_code,
-            duration_ms: millis(started.elapsed()),
-            request_bytes,
-            result_bytes: ended.observed.content.len() as u64,
-            started_at,
-        });
+        audited.row.status = ended.status;
+        audited.row.evidence_status = ended.evidence_status;
+        audited.row.error_code = ended.error_code;
+        audited.row.result_bytes = ended.observed.content.len() as u64;
         Ok(ended.observed)
     }
 
     /// Everything that can be decided before anything is stored or run.
-    fn admit<'p>(&self, planned: &'p PlannedCall) -> Result<(&dyn EvidenceTool, &'p serde_json::Value, usize), Refused> {
+    fn admit<'p>(
+        &self,
+        planned: &'p PlannedCall,
+    ) -> Result<(&dyn EvidenceTool, &'p serde_json::Value, usize), Refused> {
         let Admission::Admitted { max_bytes } = planned.admission else {
-            let message = "the run's budget of tool calls or result bytes is used up; answer from what you have".to_owned();
+            let message =
+                "the run's budget of tool calls or result bytes is used up; answer from what you have"
+                    .to_owned();
             return Err(Refused { code: ToolErrorCode::BudgetExhausted, message });
         };
         let name = ToolName::parse(&planned.name);
@@ -118,7 +147,13 @@ impl ToolBoundary {
         max_bytes: usize,
     ) -> Result<Ended, FailureCode> {
         let started_at = rfc3339(ctx);
-        let mut record = CanonicalRecord::started(ctx.run_id, planned.id.clone(), tool.name(), arguments.clone(), started_at);
+        let mut record = CanonicalRecord::started(
+            ctx.run_id,
+            planned.id.clone(),
+            tool.name(),
+            arguments.clone(),
+            started_at,
+        );
         self.stored(ctx, self.canonical.start(&record)).await?;
         let outcome = self.evidence(ctx, planned, tool, arguments, max_bytes).await?;
         record.finished_at = Some(rfc3339(ctx));
@@ -127,15 +162,21 @@ impl ToolBoundary {
                 record.status = InvocationStatus::Ready;
                 record.evidence_status = Some(output.projection.evidence_status());
                 record.raw_response = output.raw_response;
-                record.agent_result = Some(RawValue::from_string(shown.clone()).map_err(|_| FailureCode::Internal)?);
+                record.agent_result =
+                    Some(RawValue::from_string(shown.clone()).map_err(|_| FailureCode::Internal)?);
                 let content = format!(r#"{{"tool":"{}","data":{shown}}}"#, tool.name().as_str());
                 let result = ToolResult { shown_bytes: content.len() as u64, outcome: Ok(output.projection) };
-                Ended { observed: Observed { content, result }, status: record.status, evidence_status: record.evidence_status, error_code: None }
+                Ended {
+                    observed: Observed { content, result },
+                    status: record.status,
+                    evidence_status: record.evidence_status,
+                    error_code: None,
+                }
             }
             Err(refused) => {
                 record.status = InvocationStatus::Failed;
                 record.error_code = Some(refused.code);
-                failed(&planned.name, refused, InvocationStatus::Failed)
+                failed(&planned.name, refused)
             }
         };
         self.stored(ctx, self.canonical.finish(&record)).await?;
@@ -154,20 +195,24 @@ impl ToolBoundary {
         // The observation's envelope is shown to the model too.
         let max_bytes = max_bytes.saturating_sub(64);
         let timeout = TOOL_TIMEOUT.min(ctx.time_left());
+        // Work that a tool started elsewhere ends with this call, however it ends: dropped at the deadline, or with a sibling.
+        let cancelled = ctx.cancellation().child_token();
+        let _ends_with_the_call = cancelled.clone().drop_guard();
         let call = ToolCallContext {
             id: planned.id.clone(),
             arguments: arguments.clone(),
             max_bytes,
             timeout,
             now: ctx.now(),
-            cancelled: ctx.cancellation().child_token(),
+            cancelled: cancelled.clone(),
         };
         let output = match ctx.bound(tokio::time::timeout(timeout + TOOL_GRACE, tool.run(call))).await? {
             Ok(Ok(output)) => output,
             Ok(Err(ToolFailure::Tell { code, message })) => return Ok(Err(Refused { code, message })),
             Ok(Err(ToolFailure::End(code))) => return Err(code),
             Err(_) => {
-                let message = "the source did not answer in time; narrow the query or the time window".to_owned();
+                let message =
+                    "the source did not answer in time; narrow the query or the time window".to_owned();
                 return Ok(Err(Refused { code: ToolErrorCode::Timeout, message }));
             }
         };
@@ -176,12 +221,17 @@ impl ToolBoundary {
             Ok((projection, json)) => Ok((crate::ports::ToolOutput { projection, raw_response }, json)),
             Err(_) => Err(Refused {
                 code: ToolErrorCode::ResultUnusable,
-                message: "the result is too large to show even in part; ask for fewer or narrower fields".to_owned(),
+                message: "the result is too large to show even in part; ask for fewer or narrower fields"
+                    .to_owned(),
             }),
         })
     }
 
-    async fn stored<T>(&self, ctx: &RunContext, write: impl Future<Output = Result<T, StoreError>>) -> Result<T, FailureCode> {
+    async fn stored<T>(
+        &self,
+        ctx: &RunContext,
+        write: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, FailureCode> {
         match ctx.bound(tokio::time::timeout(STORE_TIMEOUT, write)).await? {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(error)) => {
@@ -196,7 +246,11 @@ impl ToolBoundary {
     }
 
     /// The records of `ids`, in one round trip.
-    pub async fn records(&self, ctx: &RunContext, ids: &[domain::ids::ToolCallId]) -> Result<Vec<CanonicalRecord>, FailureCode> {
+    pub async fn records(
+        &self,
+        ctx: &RunContext,
+        ids: &[domain::ids::ToolCallId],
+    ) -> Result<Vec<CanonicalRecord>, FailureCode> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -204,13 +258,14 @@ impl ToolBoundary {
     }
 }
 
-fn failed(name: &str, refused: Refused, status: InvocationStatus) -> Ended {
+fn failed(name: &str, refused: Refused) -> Ended {
     let Refused { code, message } = refused;
-    let error = json!({ "code": code, "message": message });
+    let error = json!({ "code": code, "message": cut(&message, MAX_ERROR_BYTES) });
     // An unknown name is model text; it is repeated to that model and to nobody else.
-    let content = json!({ "tool": name, "error": error }).to_string();
+    let content = json!({ "tool": cut(name, MAX_NAME_BYTES), "error": error }).to_string();
     let result = ToolResult { shown_bytes: content.len() as u64, outcome: Err(code) };
-    Ended { observed: Observed { content, result }, status, evidence_status: None, error_code: Some(code) }
+    let observed = Observed { content, result };
+    Ended { observed, status: InvocationStatus::Failed, evidence_status: None, error_code: Some(code) }
 }
 
 fn rfc3339(ctx: &RunContext) -> String {
@@ -228,3 +283,7 @@ pub fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "boundary_tests.rs"]
+mod tests;

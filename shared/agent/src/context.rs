@@ -40,13 +40,14 @@ pub struct TimeLimits {
 
 impl TimeLimits {
     /// The run's time from Lambda's own deadline and the configured cap. A deadline in the past is *unknown* (the local
-    /// emulator sends a constant of 1970), so the cap alone counts.
+    /// emulator sends a constant of 1970), so the cap alone counts. The two together never exceed what Lambda leaves.
     pub fn within(lambda_left: Option<Duration>, cap: Duration, finalise: Duration) -> Self {
-        let run = match lambda_left {
-            Some(left) if !left.is_zero() => left.saturating_sub(finalise).min(cap),
-            _ => cap,
-        };
-        Self { run, finalise }
+        match lambda_left {
+            Some(left) if !left.is_zero() => {
+                Self { run: left.saturating_sub(finalise).min(cap), finalise: finalise.min(left) }
+            }
+            _ => Self { run: cap, finalise },
+        }
     }
 }
 
@@ -61,8 +62,22 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    pub fn new(run_id: RunId, session_id: SessionId, caller: CallerId, clock: Arc<dyn Clock>, limits: TimeLimits) -> Self {
-        Self { run_id, session_id, caller, clock, started: Instant::now(), limits, cancelled: CancellationToken::new() }
+    pub fn new(
+        run_id: RunId,
+        session_id: SessionId,
+        caller: CallerId,
+        clock: Arc<dyn Clock>,
+        limits: TimeLimits,
+    ) -> Self {
+        Self {
+            run_id,
+            session_id,
+            caller,
+            clock,
+            started: Instant::now(),
+            limits,
+            cancelled: CancellationToken::new(),
+        }
     }
 
     pub fn now(&self) -> OffsetDateTime {
@@ -117,9 +132,15 @@ impl RunContext {
         }
     }
 
-    /// Awaits `future` within the finalisation reserve: for what must still happen after a deadline or a cancellation.
-    pub async fn finalise<F: Future>(&self, future: F) -> Option<F::Output> {
-        tokio::time::timeout_at(self.hard_deadline(), future).await.ok()
+    /// Awaits `future` within the finalisation reserve less `keep`: for what must still happen after a deadline or a
+    /// cancellation.
+    pub async fn finalise<F: Future>(&self, keep: Duration, future: F) -> Option<F::Output> {
+        tokio::time::timeout_at(self.hard_deadline() - keep, future).await.ok()
+    }
+
+    /// The part of the finalisation reserve that one of its lesser tasks may take.
+    pub fn finalise_share(&self) -> Duration {
+        (self.limits.finalise / 4).min(Duration::from_secs(1))
     }
 }
 
@@ -140,5 +161,7 @@ mod tests {
         assert_eq!(run(Some(s(0))), s(110), "a past deadline is unknown");
         assert_eq!(run(None), s(110));
         assert_eq!(run(Some(s(3))), s(0), "too late to start: ends at once, properly");
+        let late = TimeLimits::within(Some(s(3)), s(110), s(5));
+        assert_eq!(late.run + late.finalise, s(3), "the reserve is no more than what is left");
     }
 }

@@ -5,6 +5,8 @@
 pub mod admission;
 pub mod audit;
 pub mod boundary;
+mod cancel;
+mod conclude;
 pub mod context;
 pub mod ports;
 pub mod progress;
@@ -14,3 +16,7 @@ pub mod runs;
 pub mod supervise;
 pub mod transcript;
 
+#[cfg(test)]
+mod fakes;
+#[cfg(test)]
+mod leak_tests;

@@ -10,6 +10,8 @@ use crate::context::RunContext;
 
 /// Events that may wait for a slow reader. A run has about 60.
 pub const CHANNEL_CAPACITY: usize = 128;
+/// Places of the channel that no status takes: metadata, content or failure, and done always find one.
+const KEPT: usize = 3;
 
 pub struct Progress {
     events: mpsc::Sender<RunEvent>,
@@ -31,14 +33,23 @@ impl Progress {
     }
 
     /// Progress is worth nothing late: when the channel is full the status is dropped, and its sequence number shows the gap.
-    fn status(&self, ctx: &RunContext, stage: Stage, tool: Option<ToolName>, tool_call: Option<ToolProgress>) {
+    fn status(
+        &self,
+        ctx: &RunContext,
+        stage: Stage,
+        tool: Option<ToolName>,
+        tool_call: Option<ToolProgress>,
+    ) {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
-        let status = Status { run_id: ctx.run_id, sequence, stage, elapsed_ms: ctx.elapsed_ms(), tool, tool_call };
-        let _ = self.events.try_send(RunEvent::Status(status));
+        if self.events.capacity() > KEPT {
+            let status =
+                Status { run_id: ctx.run_id, sequence, stage, elapsed_ms: ctx.elapsed_ms(), tool, tool_call };
+            let _ = self.events.try_send(RunEvent::Status(status));
+        }
     }
 
-    /// Sends an event that must arrive; waits for a slow reader until the hard deadline. A reader that left is no error.
-    pub async fn must(&self, ctx: &RunContext, event: RunEvent) {
-        let _ = ctx.finalise(self.events.send(event)).await;
+    /// Tells one of the (at most three) events that must arrive, without waiting. A reader that left is no error.
+    pub fn must(&self, event: RunEvent) {
+        let _ = self.events.try_send(event);
     }
 }

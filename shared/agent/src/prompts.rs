@@ -26,7 +26,8 @@ impl Prompt {
     fn new(role: Role, system: String, schema: Option<serde_json::Value>, tools: Vec<ToolSpec>) -> Self {
         let schema = schema.map(|schema| Arc::new(ResponseSchema { name: role.schema_name(), schema }));
         let schema_tokens = schema.as_ref().map_or(0, |s| estimate_tokens(&s.schema.to_string()));
-        let tool_tokens = |t: &ToolSpec| estimate_tokens(&t.description) + estimate_tokens(&t.parameters.to_string());
+        let tool_tokens =
+            |t: &ToolSpec| estimate_tokens(&t.description) + estimate_tokens(&t.parameters.to_string());
         let tokens = estimate_tokens(&system) + schema_tokens + tools.iter().map(tool_tokens).sum::<u64>();
         Self { system: system.into(), schema, tools: tools.into(), tokens }
     }
@@ -53,12 +54,33 @@ impl Prompts {
         let draft = strict::<DiagnosisDraft>();
         let prompt = |role, text: &str, schema| Prompt::new(role, text.to_owned(), schema, Vec::new());
         Self {
-            route: prompt(Role::Route, include_str!("../../../prompts/route.md"), Some(strict::<RouteReply>())),
-            diagnose: Prompt::new(Role::Diagnose, include_str!("../../../prompts/diagnose.md").to_owned(), Some(draft.clone()), specs),
+            route: prompt(
+                Role::Route,
+                include_str!("../../../prompts/route.md"),
+                Some(strict::<RouteReply>()),
+            ),
+            diagnose: Prompt::new(
+                Role::Diagnose,
+                include_str!("../../../prompts/diagnose.md").to_owned(),
+                Some(draft.clone()),
+                specs,
+            ),
             repair: prompt(Role::Repair, include_str!("../../../prompts/repair.md"), Some(draft)),
-            review: prompt(Role::Review, include_str!("../../../prompts/review.md"), Some(strict::<VerdictReply>())),
-            knowledge: prompt(Role::Knowledge, include_str!("../../../prompts/knowledge.md"), Some(strict::<KnowledgeDraft>())),
-            system: prompt(Role::System, &format!("{}{ABOUT}", include_str!("../../../prompts/system.md")), None),
+            review: prompt(
+                Role::Review,
+                include_str!("../../../prompts/review.md"),
+                Some(strict::<VerdictReply>()),
+            ),
+            knowledge: prompt(
+                Role::Knowledge,
+                include_str!("../../../prompts/knowledge.md"),
+                Some(strict::<KnowledgeDraft>()),
+            ),
+            system: prompt(
+                Role::System,
+                &format!("{}{ABOUT}", include_str!("../../../prompts/system.md")),
+                None,
+            ),
         }
     }
 
@@ -73,3 +95,7 @@ impl Prompts {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "prompts_tests.rs"]
+mod tests;

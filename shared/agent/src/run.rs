@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::events::{FailureCode, Stage};
 use domain::ids::ToolCallId;
-use domain::model::{ModelResult, Role};
+use domain::model::{ModelFault, ModelResult, Role, Usage};
 use domain::run::{ModelCall, PlannedCall, Run, Step, Surroundings, Terminal, ToolOffer};
 use domain::tool::ToolName;
 use futures_util::future::try_join_all;
@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::audit::Audit;
 use crate::boundary::ToolBoundary;
+use crate::cancel;
 use crate::context::{Interrupted, RunContext, millis};
 use crate::ports::ledger::StepRow;
 use crate::ports::{Message, Model, ModelRequest, RunControl, ToolChoice};
@@ -21,10 +22,8 @@ use crate::progress::Progress;
 use crate::prompts::{Prompt, Prompts};
 use crate::transcript::{self, Transcript};
 
-/// How often a run looks whether it was asked to stop.
-const CANCEL_POLL: Duration = Duration::from_secs(1);
-/// Time for one look.
-const CANCEL_POLL_TIMEOUT: Duration = Duration::from_secs(2);
+/// A model that stops its own work in time needs this long to say so.
+const MODEL_GRACE: Duration = Duration::from_secs(1);
 
 /// What every run of a process shares.
 pub struct Engine {
@@ -64,15 +63,11 @@ impl Surroundings for Sizes<'_> {
 impl Drive<'_> {
     /// Drives `run` to its terminal state; a cancellation that anybody asked for ends it at the next await.
     pub async fn to_terminal(&self, run: &mut Run) -> Terminal {
-        let reached = tokio::select! {
+        tokio::select! {
             biased;
-            terminal = self.steps(run) => Some(terminal),
-            () = self.watch_for_cancellation() => None,
-        };
-        reached.unwrap_or_else(|| {
-            run.fail(FailureCode::RunCancelled);
-            Terminal::Failed(FailureCode::RunCancelled)
-        })
+            terminal = self.steps(run) => terminal,
+            never = cancel::watch(self.engine.control.as_ref(), self.ctx) => match never {},
+        }
     }
 
     async fn steps(&self, run: &mut Run) -> Terminal {
@@ -80,7 +75,8 @@ impl Drive<'_> {
         let steps = AtomicU32::new(0);
         loop {
             let time_left = self.ctx.time_left();
-            let sizes = Sizes { prompts: &self.engine.prompts, transcript_tokens: transcript.tokens(), time_left };
+            let sizes =
+                Sizes { prompts: &self.engine.prompts, transcript_tokens: transcript.tokens(), time_left };
             let step = run.next(&sizes);
             if let Step::Done(terminal) = step {
                 return terminal;
@@ -91,7 +87,13 @@ impl Drive<'_> {
         }
     }
 
-    async fn perform(&self, run: &mut Run, step: Step, transcript: &mut Transcript, steps: &AtomicU32) -> Result<(), FailureCode> {
+    async fn perform(
+        &self,
+        run: &mut Run,
+        step: Step,
+        transcript: &mut Transcript,
+        steps: &AtomicU32,
+    ) -> Result<(), FailureCode> {
         let stage = |stage| self.progress.stage(self.ctx, stage);
         match step {
             Step::Route { call, user } => {
@@ -135,7 +137,12 @@ impl Drive<'_> {
     }
 
     /// If the agent asked for tools, runs that round and puts both sides of it into the transcript.
-    async fn gather(&self, run: &mut Run, text: Option<String>, transcript: &mut Transcript) -> Result<(), FailureCode> {
+    async fn gather(
+        &self,
+        run: &mut Run,
+        text: Option<String>,
+        transcript: &mut Transcript,
+    ) -> Result<(), FailureCode> {
         let Some(calls) = run.planned_calls().map(<[PlannedCall]>::to_vec) else {
             return Ok(());
         };
@@ -156,39 +163,71 @@ impl Drive<'_> {
         try_join_all(calls.iter().map(|call| boundary.call(self.ctx, call, self.progress, self.audit))).await
     }
 
-    async fn records(&self, ids: &[ToolCallId]) -> Result<Vec<domain::evidence::CanonicalRecord>, FailureCode> {
+    async fn records(
+        &self,
+        ids: &[ToolCallId],
+    ) -> Result<Vec<domain::evidence::CanonicalRecord>, FailureCode> {
         self.engine.boundary.records(self.ctx, ids).await
     }
 
     /// One model call, with the audit of earlier steps written beside it.
-    async fn ask(&self, call: ModelCall, messages: Vec<Message>, steps: &AtomicU32) -> Result<ModelResult, FailureCode> {
+    async fn ask(
+        &self,
+        call: ModelCall,
+        messages: Vec<Message>,
+        steps: &AtomicU32,
+    ) -> Result<ModelResult, FailureCode> {
         let prompt = self.engine.prompts.of(call.role);
-        let (message_count, message_roles) = (messages.len() as u32 + 1, transcript::roles(&messages));
-        let request = self.request(call, prompt, messages);
-        let (started, started_at) = (Instant::now(), self.ctx.now());
-        let both = async { tokio::join!(self.engine.model.call(request), self.audit.flush()).0 };
-        let answered = self.ctx.bound(both).await;
-        let reply = answered.as_ref().ok().and_then(|result| result.reply.as_ref().ok());
-        let known = |name: &str| ToolName::parse(name).map(ToolName::as_str);
-        let usage = answered.as_ref().map(|result| result.usage).unwrap_or_default();
-        self.audit.step(StepRow {
+        let sent = Usage {
+            input_tokens: prompt.tokens + messages.iter().map(transcript::tokens).sum::<u64>(),
+            output_tokens: 0,
+            estimated: true,
+        };
+        let mut audited = self.audit.open(StepRow {
             run_id: self.ctx.run_id,
             sequence: steps.fetch_add(1, Ordering::Relaxed) + 1,
             kind: call.role.as_str(),
             model: self.engine.model.name().to_owned(),
-            message_count,
-            message_roles,
-            has_text: reply.is_some_and(|r| r.text.as_deref().is_some_and(|t| !t.trim().is_empty())),
-            tool_names: reply.map(|r| r.calls.iter().map(|c| known(&c.name).unwrap_or("unknown")).collect::<Vec<_>>().join(",")).unwrap_or_default(),
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            usage_estimated: usage.estimated,
-            duration_ms: millis(started.elapsed()),
+            message_count: messages.len() as u32 + 1,
+            message_roles: transcript::roles(&messages),
+            has_text: false,
+            tool_names: String::new(),
+            input_tokens: sent.input_tokens,
+            output_tokens: sent.output_tokens,
+            usage_estimated: sent.estimated,
+            duration_ms: 0,
             attempt: call.attempt,
-            error_code: step_error(&answered),
-            started_at,
+            // What is left here if the call panics.
+            error_code: Some(FailureCode::Internal.as_str()),
+            started_at: self.ctx.now(),
         });
-        Ok(answered?)
+        let answer = self.answer(self.request(call, prompt, messages), sent);
+        let both = async { tokio::join!(answer, self.audit.flush()).0 };
+        let answered = self.ctx.bound(both).await;
+        let row = &mut audited.row;
+        row.error_code = step_error(&answered);
+        let result = answered?;
+        row.input_tokens = result.usage.input_tokens;
+        row.output_tokens = result.usage.output_tokens;
+        row.usage_estimated = result.usage.estimated;
+        if let Ok(reply) = &result.reply {
+            row.has_text = reply.text.as_deref().is_some_and(|text| !text.trim().is_empty());
+            let names =
+                reply.calls.iter().map(|c| ToolName::parse(&c.name).map_or("unknown", ToolName::as_str));
+            row.tool_names = names.collect::<Vec<_>>().join(",");
+        }
+        Ok(result)
+    }
+
+    /// The model's answer in its own time; one that does not keep it counts as a timeout.
+    async fn answer(&self, request: ModelRequest, sent: Usage) -> ModelResult {
+        let (started, limit) = (Instant::now(), request.timeout + MODEL_GRACE);
+        let late = |_| ModelResult {
+            usage: sent,
+            duration_ms: millis(started.elapsed()),
+            reply: Err(ModelFault::Timeout),
+        };
+        tokio::time::timeout(limit, self.engine.model.call(request)).await.unwrap_or_else(late)
     }
 
     fn request(&self, call: ModelCall, prompt: &Prompt, messages: Vec<Message>) -> ModelRequest {
@@ -197,24 +236,14 @@ impl Drive<'_> {
             system: prompt.system.clone(),
             messages,
             tools: prompt.tools.clone(),
-            tool_choice: if call.tools == ToolOffer::Withheld { ToolChoice::Forbidden } else { ToolChoice::Auto },
+            tool_choice: if call.tools == ToolOffer::Withheld {
+                ToolChoice::Forbidden
+            } else {
+                ToolChoice::Auto
+            },
             response_schema: prompt.schema.clone(),
             max_output_tokens: call.max_output_tokens,
             timeout: self.engine.model_timeout.min(self.ctx.time_left()),
-        }
-    }
-
-    /// Looks for a cancel request beside the run, so that no step waits for it. Returns when there is one.
-    async fn watch_for_cancellation(&self) {
-        loop {
-            tokio::time::sleep(CANCEL_POLL).await;
-            let asked = self.engine.control.is_cancelled(self.ctx.run_id, self.ctx.now());
-            match tokio::time::timeout(CANCEL_POLL_TIMEOUT, asked).await {
-                Ok(Ok(true)) => return self.ctx.cancellation().cancel(),
-                Ok(Ok(false)) => {}
-                Ok(Err(error)) => tracing::warn!(run.id = %self.ctx.run_id, error = %error, "cancel flag unreadable"),
-                Err(_) => tracing::warn!(run.id = %self.ctx.run_id, "cancel flag not read in time"),
-            }
         }
     }
 }
@@ -226,3 +255,7 @@ fn step_error(answered: &Result<ModelResult, Interrupted>) -> Option<&'static st
         Err(Interrupted::DeadlinePassed) => Some("DEADLINE_EXCEEDED"),
     }
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

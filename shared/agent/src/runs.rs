@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::evidence::guard::{Violation, released_evidence};
 use domain::evidence::VerifiedEvidence;
+use domain::evidence::guard::{Violation, released_evidence};
 use domain::ids::{CallerId, RunId, SessionId, ToolCallId};
 use serde::Serialize;
 
@@ -51,7 +51,13 @@ impl Runs {
         self.ledger.run(run_id, caller).await?.ok_or(Unreadable::NotFound)
     }
 
-    pub async fn of_session(&self, session: &SessionId, caller: &CallerId, limit: u32, before: Option<RunId>) -> Result<RunPage, Unreadable> {
+    pub async fn of_session(
+        &self,
+        session: &SessionId,
+        caller: &CallerId,
+        limit: u32,
+        before: Option<RunId>,
+    ) -> Result<RunPage, Unreadable> {
         self.ledger.session_runs(session, caller, limit, before).await?.ok_or(Unreadable::NotFound)
     }
 
@@ -62,7 +68,11 @@ impl Runs {
     }
 
     /// What the released report cites, verified again against the canonical store.
-    pub async fn evidence(&self, run_id: RunId, caller: &CallerId) -> Result<Vec<AnalysisEvidence>, Unreadable> {
+    pub async fn evidence(
+        &self,
+        run_id: RunId,
+        caller: &CallerId,
+    ) -> Result<Vec<AnalysisEvidence>, Unreadable> {
         let row = self.run(run_id, caller).await?;
         let mut ids: Vec<ToolCallId> = Vec::new();
         for text in row.cites.iter().flat_map(|cited| &cited.tool_call_ids) {
@@ -78,7 +88,9 @@ impl Runs {
         let evidence = |cited: &domain::release::Cited| match released_evidence(run_id, cited, &records) {
             Ok(evidence) => Ok(AnalysisEvidence { analysis_id: cited.analysis_id.clone(), evidence }),
             Err(Violation::ToolCallNotFound) => Err(Unreadable::EvidenceExpired),
-            Err(_) => Err(Unreadable::Store(StoreError::Corrupt { store: "canonical store", what: "record" })),
+            Err(_) => {
+                Err(Unreadable::Store(StoreError::Corrupt { store: "canonical store", what: "record" }))
+            }
         };
         row.cites.iter().map(evidence).collect()
     }

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::budget::BudgetLimits;
-use domain::events::{FailureCode, RunEvent, Stage};
+use domain::events::{FailureCode, RunEvent};
 use domain::ids::{RunId, SessionId};
 use domain::question::PreviousTurn;
-use domain::release::Outcome;
 use domain::run::{Limits, Run, Terminal};
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
@@ -21,7 +20,7 @@ use crate::admission::{ADMISSION_TIMEOUT, Question, Refused, replay};
 use crate::audit::Audit;
 use crate::boundary::chain;
 use crate::context::RunContext;
-use crate::ports::ledger::{CommitOutcome, NewRun, TerminalCommit, TerminalState};
+use crate::ports::ledger::NewRun;
 use crate::ports::run_control::{Admission, AdmissionRequest, CallerLimits};
 use crate::ports::{Clock, Ledger, RunControl, StoreError};
 use crate::progress::Progress;
@@ -66,14 +65,19 @@ impl Chat {
         let run_id = RunId::new(Uuid::now_v7());
         let session_id = match question.session_id.clone() {
             Some(id) => id,
-            None => SessionId::parse(&Uuid::now_v7().to_string()).map_err(|_| Refused::StoreUnavailable(None))?,
+            None => {
+                SessionId::parse(&Uuid::now_v7().to_string()).map_err(|_| Refused::StoreUnavailable(None))?
+            }
         };
-        let ctx = RunContext::new(run_id, session_id, question.caller.clone(), self.clock.clone(), question.limits);
+        let ctx =
+            RunContext::new(run_id, session_id, question.caller.clone(), self.clock.clone(), question.limits);
         match self.admit(&ctx, &question).await? {
             Admission::Admitted => {}
             Admission::Replay { run_id } => return self.replay(&question, run_id).await.map(Started::Replay),
             Admission::SessionBusy { run_id } => return Err(Refused::SessionBusy { run_id }),
-            Admission::RateLimited { limit, retry_after_seconds } => return Err(Refused::RateLimited { limit, retry_after_seconds }),
+            Admission::RateLimited { limit, retry_after_seconds } => {
+                return Err(Refused::RateLimited { limit, retry_after_seconds });
+            }
         }
         let previous = match self.record(&ctx, &question).await {
             Ok(previous) => previous,
@@ -95,7 +99,12 @@ impl Chat {
             lease_until: ctx.now() + Duration::from_millis(ctx.time_limit_ms()) + LEASE_SLACK,
             limits: self.caller_limits,
         };
-        in_time(self.control.admit(&request)).await
+        let admitted = in_time(self.control.admit(&request)).await;
+        if admitted.is_err() {
+            // It may have been written before its answer was lost; a kept key would refuse the caller's retries for a day.
+            self.withdraw(ctx, question.idempotency_key.as_deref()).await;
+        }
+        admitted
     }
 
     async fn record(&self, ctx: &RunContext, question: &Question) -> Result<Option<PreviousTurn>, Refused> {
@@ -130,7 +139,12 @@ impl Chat {
         }
     }
 
-    fn launch(self: &Arc<Self>, ctx: RunContext, question: Question, previous: Option<PreviousTurn>) -> RunHandle {
+    fn launch(
+        self: &Arc<Self>,
+        ctx: RunContext,
+        question: Question,
+        previous: Option<PreviousTurn>,
+    ) -> RunHandle {
         let (progress, events) = Progress::channel();
         let handle = RunHandle { run_id: ctx.run_id, events, cancel: ctx.cancellation().clone() };
         let chat = self.clone();
@@ -138,13 +152,19 @@ impl Chat {
         handle
     }
 
-    async fn supervise(&self, ctx: RunContext, question: Question, previous: Option<PreviousTurn>, progress: Progress) {
+    async fn supervise(
+        &self,
+        ctx: RunContext,
+        question: Question,
+        previous: Option<PreviousTurn>,
+        progress: Progress,
+    ) {
         let metadata = RunEvent::Metadata {
             session_id: ctx.session_id.clone(),
             run_id: ctx.run_id,
             time_limit_ms: ctx.time_limit_ms(),
         };
-        progress.must(&ctx, metadata).await;
+        progress.must(metadata);
         let audit = Audit::new(self.ledger.clone());
         let mut run = Run::new(ctx.run_id, question.query, previous, self.budget, Limits::default());
         let terminal = {
@@ -153,70 +173,10 @@ impl Chat {
         };
         let terminal = terminal.unwrap_or_else(|_| {
             tracing::error!(run.id = %ctx.run_id, "a run panicked");
+            run.fail(FailureCode::Internal);
             Terminal::Failed(FailureCode::Internal)
         });
         self.conclude(&ctx, &run, terminal, &progress, &audit).await;
-    }
-
-    /// Commit, then tell; audit and lease are settled before the last frame, because the sandbox freezes after it.
-    async fn conclude(&self, ctx: &RunContext, run: &Run, terminal: Terminal, progress: &Progress, audit: &Audit) {
-        progress.stage(ctx, Stage::Releasing);
-        let (told, status) = self.commit(ctx, run, terminal).await;
-        progress.must(ctx, told).await;
-        let release = self.control.release(ctx.run_id, &ctx.session_id, &ctx.caller, ctx.now());
-        if let Some(((), Err(error))) = ctx.finalise(async { tokio::join!(audit.flush(), release) }).await {
-            tracing::warn!(run.id = %ctx.run_id, error = %chain(&error), "session lease not released; it expires by itself");
-        }
-        let budget = run.budget_used();
-        tracing::info!(
-            run.id = %ctx.run_id, run.status = status.as_str(), run.elapsed_ms = ctx.elapsed_ms(),
-            budget.model_calls = budget.model_calls, budget.tool_calls = budget.tool_calls,
-            budget.input_tokens = budget.input_tokens, budget.output_tokens = budget.output_tokens, "run ended"
-        );
-        progress.must(ctx, RunEvent::Done { run_id: ctx.run_id, status }).await;
-    }
-
-    /// Writes the terminal state and returns the event that may be told now. Nothing is released without its committed row.
-    async fn commit(&self, ctx: &RunContext, run: &Run, terminal: Terminal) -> (RunEvent, Outcome) {
-        let run_id = ctx.run_id;
-        // A cancelled run never releases a late result.
-        let terminal = match terminal {
-            Terminal::Released { .. } if ctx.cancellation().is_cancelled() => Terminal::Failed(FailureCode::RunCancelled),
-            other => other,
-        };
-        let (state, told, status) = match terminal {
-            Terminal::Released { intent, released } => {
-                let outcome = released.outcome();
-                let told = RunEvent::Content { run_id, intent, outcome, body: released.clone() };
-                (TerminalState::Released { intent, released }, told, outcome)
-            }
-            Terminal::Failed(code) => {
-                (TerminalState::Failed { intent: run.intent(), code }, RunEvent::failure(run_id, code), Outcome::Failed)
-            }
-        };
-        let commit = TerminalCommit {
-            run_id,
-            state,
-            budget: run.budget_used(),
-            ungrounded_literals: run.ungrounded_literals(),
-            repaired: run.was_repaired(),
-            ended_at: ctx.now(),
-        };
-        match ctx.finalise(self.ledger.commit(&commit)).await {
-            Some(Ok(CommitOutcome::Committed)) => (told, status),
-            Some(Ok(CommitOutcome::AlreadyTerminal)) => {
-                tracing::error!(run.id = %run_id, "another writer ended this run first");
-                (RunEvent::failure(run_id, FailureCode::DeadlineExceeded), Outcome::Failed)
-            }
-            Some(Err(error)) => {
-                tracing::error!(run.id = %run_id, error = %chain(&error), "terminal state not committed");
-                (RunEvent::failure(run_id, FailureCode::StoreUnavailable), Outcome::Failed)
-            }
-            None => {
-                tracing::error!(run.id = %run_id, "terminal state not committed in time");
-                (RunEvent::failure(run_id, FailureCode::StoreUnavailable), Outcome::Failed)
-            }
-        }
     }
 }
 
@@ -228,3 +188,7 @@ async fn in_time<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result
         Err(_) => Err(Refused::StoreUnavailable(None)),
     }
 }
+
+#[cfg(test)]
+#[path = "supervise_tests.rs"]
+mod tests;

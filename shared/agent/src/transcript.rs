@@ -39,14 +39,14 @@ impl Transcript {
     pub fn asked(&mut self, text: Option<String>, calls: &[PlannedCall]) {
         let call = |c: &PlannedCall| AssistantCall {
             id: c.id.clone(),
-            name: c.name.clone(),
+            name: repeatable(&c.name),
             arguments: c.arguments.as_ref().map_or_else(|_| "{}".to_owned(), ToString::to_string),
         };
         self.push(Message::Assistant { text, calls: calls.iter().map(call).collect() });
     }
 
     pub fn observed(&mut self, id: ToolCallId, name: String, content: String) {
-        self.push(Message::Tool { id, name, content });
+        self.push(Message::Tool { id, name: repeatable(&name), content });
     }
 
     /// Says once that only the final answer is left.
@@ -58,17 +58,29 @@ impl Transcript {
     }
 
     fn push(&mut self, message: Message) {
-        let tokens = match &message {
-            Message::User { text } => estimate_tokens(text),
-            Message::Assistant { text, calls } => {
-                let calls = calls.iter().map(|c| estimate_tokens(&c.arguments) + ENVELOPE_TOKENS).sum::<u64>();
-                text.as_deref().map_or(0, estimate_tokens) + calls
-            }
-            Message::Tool { content, .. } => estimate_tokens(content),
-        };
-        self.tokens += tokens + ENVELOPE_TOKENS;
+        self.tokens += tokens(&message);
         self.messages.push(message);
     }
+}
+
+/// Tokens that one message probably takes.
+pub fn tokens(message: &Message) -> u64 {
+    let content = match message {
+        Message::User { text } => estimate_tokens(text),
+        Message::Assistant { text, calls } => {
+            let calls = calls.iter().map(|c| estimate_tokens(&c.arguments) + ENVELOPE_TOKENS).sum::<u64>();
+            text.as_deref().map_or(0, estimate_tokens) + calls
+        }
+        Message::Tool { content, .. } => estimate_tokens(content),
+    };
+    content + ENVELOPE_TOKENS
+}
+
+/// A tool's name as it can be told to a provider again: they refuse a history with a name that no tool could have.
+fn repeatable(name: &str) -> String {
+    let valid = (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if valid { name.to_owned() } else { "unknown_tool".to_owned() }
 }
 
 /// The roles in order, repeats counted: `system user assistant toolx2`. Metadata for the audit.
@@ -85,6 +97,8 @@ pub fn roles(messages: &[Message]) -> String {
             _ => runs.push((role, 1)),
         }
     }
-    let run = |(role, count): &(&str, u32)| if *count == 1 { (*role).to_owned() } else { format!("{role}x{count}") };
+    let run = |(role, count): &(&str, u32)| {
+        if *count == 1 { (*role).to_owned() } else { format!("{role}x{count}") }
+    };
     runs.iter().map(run).collect::<Vec<_>>().join(" ")
 }

@@ -57,6 +57,8 @@ pub struct StoresConfig {
     pub database_url: String,
     pub canonical_store: String,
     pub run_control_table: String,
+    /// `AWS_ENDPOINT_URL_DYNAMODB`, as the SDK spells it.
+    pub dynamodb_endpoint: Option<String>,
 }
 
 /// Everything that is wrong with the environment, one line each.
@@ -90,6 +92,7 @@ impl Config {
                 database_url: env.or("DATABASE_URL", "sqlite://.local/superbiz.db"),
                 canonical_store: env.or("CANONICAL_STORE", "file://.local/canonical"),
                 run_control_table: env.or("RUN_CONTROL_TABLE", "superbiz-run-control"),
+                dynamodb_endpoint: env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
             },
             authenticator: if needs.callers { authenticator(&mut env) } else { None },
             data_sources: env.optional("DATA_SOURCES").map(PathBuf::from),
@@ -178,7 +181,7 @@ fn model(env: &mut Reader<'_>) -> Option<ModelConfig> {
     let base_url = env.required("MODEL_BASE_URL", "set the provider's URL up to before /chat/completions, such as https://api.example.com/v1");
     let name = env.required("MODEL_NAME", "set the model's name as the provider spells it");
     let timeout = env.seconds("MODEL_TIMEOUT_SECONDS", 60);
-    let api_key = env.optional("MODEL_API_KEY").map(|key| Secret::new(key.trim().to_owned()));
+    let api_key = Secret::new(env.or("MODEL_API_KEY", "").trim());
     let base_url = base_url.and_then(|text| match url::Url::parse(text.trim()) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Some(text.trim().to_owned()),
         _ => {

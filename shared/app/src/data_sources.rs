@@ -136,6 +136,16 @@ impl DataSources {
 }
 
 impl Database {
+    /// The URL, from the file or from the variable it names.
+    #[expect(clippy::disallowed_methods, reason = "a credential by reference; app is the one reader of the environment")]
+    pub fn address(&self) -> Option<String> {
+        match (&self.url, &self.url_env) {
+            (Some(url), _) => Some(url.clone()),
+            (None, Some(variable)) => std::env::var(variable).ok(),
+            (None, None) => None,
+        }
+    }
+
     /// What the SQL guard allows here.
     pub fn policy(&self) -> Policy {
         let tables = self.tables.iter().map(|table| table.name.clone()).collect();

@@ -17,7 +17,13 @@ pub struct BudgetLimits {
 
 impl Default for BudgetLimits {
     fn default() -> Self {
-        Self { model_calls: 12, tool_calls: 12, input_tokens: 120_000, output_tokens: 16_000, tool_bytes: 65_536 }
+        Self {
+            model_calls: 12,
+            tool_calls: 12,
+            input_tokens: 120_000,
+            output_tokens: 16_000,
+            tool_bytes: 65_536,
+        }
     }
 }
 
@@ -123,7 +129,9 @@ impl Budget {
     pub fn reserve_model_call(&mut self, role: Role, input_tokens: u64) -> Option<Reservation> {
         let (kept_calls, kept_input, kept_output, wanted) = match role {
             Role::Route => (GUARD_CALLS, self.guard_input(), self.guard_output(), ROUTE_OUTPUT),
-            Role::Diagnose | Role::Knowledge => (GUARD_CALLS, self.guard_input(), self.guard_output(), u64::MAX),
+            Role::Diagnose | Role::Knowledge => {
+                (GUARD_CALLS, self.guard_input(), self.guard_output(), u64::MAX)
+            }
             Role::System => (0, 0, 0, ROUTE_OUTPUT),
             // A repaired draft must still be reviewed.
             Role::Repair => (1, 0, REVIEW_OUTPUT.min(self.guard_output() / 2), u64::MAX),
@@ -144,8 +152,11 @@ impl Budget {
 
     /// Replaces a reservation by what the call really used; also for a reply that came too late to matter.
     pub fn settle_model_call(&mut self, reserved: Reservation, usage: Usage) {
-        self.used.input_tokens = self.used.input_tokens.saturating_sub(reserved.input_tokens) + usage.input_tokens;
-        self.used.output_tokens = self.used.output_tokens.saturating_sub(reserved.max_output_tokens) + usage.output_tokens;
+        // Saturating: a provider's numbers are a stranger's, and a wrapped sum would be a full purse.
+        let input = self.used.input_tokens.saturating_sub(reserved.input_tokens);
+        self.used.input_tokens = input.saturating_add(usage.input_tokens);
+        let output = self.used.output_tokens.saturating_sub(reserved.max_output_tokens);
+        self.used.output_tokens = output.saturating_add(usage.output_tokens);
     }
 
     /// Sets one tool call aside with the bytes its result may take; `waiting` calls of the same round share what is left.
@@ -165,12 +176,13 @@ impl Budget {
     }
 
     pub fn settle_tool_call(&mut self, reserved_bytes: u64, shown_bytes: u64) {
-        self.used.tool_bytes = self.used.tool_bytes.saturating_sub(reserved_bytes) + shown_bytes;
+        self.used.tool_bytes =
+            self.used.tool_bytes.saturating_sub(reserved_bytes).saturating_add(shown_bytes);
     }
 
     /// An error observation for a call that was never run still takes its bytes.
     pub fn charge_observation(&mut self, shown_bytes: u64) {
-        self.used.tool_bytes += shown_bytes;
+        self.used.tool_bytes = self.used.tool_bytes.saturating_add(shown_bytes);
     }
 
     /// Whether one more tool call could be set aside.
@@ -217,8 +229,12 @@ mod tests {
     fn reservations_are_replaced_by_real_use_even_when_it_is_more() {
         let mut budget = Budget::new(BudgetLimits::default());
         let reserved = budget.reserve_model_call(Role::Diagnose, 100).unwrap();
-        budget.settle_model_call(reserved, Usage { input_tokens: 90_000, output_tokens: 40, estimated: false });
-        assert_eq!(budget.used(), BudgetUse { model_calls: 1, input_tokens: 90_000, output_tokens: 40, ..BudgetUse::default() });
+        budget
+            .settle_model_call(reserved, Usage { input_tokens: 90_000, output_tokens: 40, estimated: false });
+        assert_eq!(
+            budget.used(),
+            BudgetUse { model_calls: 1, input_tokens: 90_000, output_tokens: 40, ..BudgetUse::default() }
+        );
         assert_eq!(budget.affordable(100), Affordable::Nothing, "the guards' quarter is all that is left");
     }
 

@@ -102,7 +102,7 @@ impl DiagnosisDraft {
         if text.len() > Self::MAX_BYTES {
             return Err(InvalidDraft::TooLong { bytes: text.len() });
         }
-        let draft: Self = serde_json::from_str(text)
+        let draft: Self = crate::strict::from_str(text)
             .map_err(|e| InvalidDraft::NotTheSchema { line: e.line(), column: e.column() })?;
         if draft.list_lengths().into_iter().any(|n| n > Self::MAX_ITEMS) {
             return Err(InvalidDraft::TooManyItems);
@@ -114,7 +114,11 @@ impl DiagnosisDraft {
         let limits = [self.analyses.len(), self.actions.len(), self.recommendations.len()];
         let notes = [self.limitations.missing_info.len(), self.limitations.caveats.len()];
         let cited = self.analyses.iter().map(|a| a.tool_call_ids.len());
-        limits.into_iter().chain(notes).chain(cited).collect()
+        let conclusion = self.conclusion.iter().map(|c| &c.based_on_analysis_ids);
+        let actions = self.actions.iter().map(|a| &a.based_on_analysis_ids);
+        let recommendations = self.recommendations.iter().map(|r| &r.based_on_analysis_ids);
+        let based_on = conclusion.chain(actions).chain(recommendations).map(Vec::len);
+        limits.into_iter().chain(notes).chain(cited).chain(based_on).collect()
     }
 
     /// The well-formed tool call ids of all analyses, each once, in order of first mention: what one store read must fetch.
@@ -175,3 +179,7 @@ impl<'a> SemanticDraftView<'a> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "draft_tests.rs"]
+mod tests;

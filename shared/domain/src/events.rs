@@ -68,9 +68,15 @@ impl FailureCode {
 
     pub fn message(self) -> &'static str {
         match self {
-            Self::ModelUnavailable => "The model provider could not be reached or refused the request. Nothing was published.",
-            Self::ModelOutputInvalid => "The model's answer did not have the required form. Nothing was published.",
-            Self::StoreUnavailable => "A store that a verified answer depends on is unavailable. Nothing was published.",
+            Self::ModelUnavailable => {
+                "The model provider could not be reached or refused the request. Nothing was published."
+            }
+            Self::ModelOutputInvalid => {
+                "The model's answer did not have the required form. Nothing was published."
+            }
+            Self::StoreUnavailable => {
+                "A store that a verified answer depends on is unavailable. Nothing was published."
+            }
             Self::BudgetExhausted => "The run used up its budget before a verified answer was ready.",
             Self::DeadlineExceeded => "The run ran out of time before a verified answer was ready.",
             Self::RunCancelled => "The run was cancelled.",
@@ -82,7 +88,11 @@ impl FailureCode {
     /// Whether asking the same again may help.
     pub fn retryable(self) -> bool {
         match self {
-            Self::ModelUnavailable | Self::ModelOutputInvalid | Self::StoreUnavailable | Self::DeadlineExceeded | Self::Internal => true,
+            Self::ModelUnavailable
+            | Self::ModelOutputInvalid
+            | Self::StoreUnavailable
+            | Self::DeadlineExceeded
+            | Self::Internal => true,
             Self::BudgetExhausted | Self::RunCancelled | Self::ContextTooLarge => false,
         }
     }
@@ -122,14 +132,36 @@ pub struct Status {
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum RunEvent {
-    Metadata { session_id: SessionId, run_id: RunId, time_limit_ms: u64 },
+    Metadata {
+        session_id: SessionId,
+        run_id: RunId,
+        time_limit_ms: u64,
+    },
     Status(Status),
     /// Only the release policy can make its body.
-    Content { run_id: RunId, intent: Intent, outcome: Outcome, body: Released },
+    Content {
+        run_id: RunId,
+        intent: Intent,
+        outcome: Outcome,
+        body: Released,
+    },
     /// A body that an earlier stream of the same run already committed to the ledger.
-    Replayed { run_id: RunId, intent: Intent, outcome: Outcome, body: Box<RawValue> },
-    Failure { run_id: RunId, code: FailureCode, message: &'static str, retryable: bool },
-    Done { run_id: RunId, status: Outcome },
+    Replayed {
+        run_id: RunId,
+        intent: Intent,
+        outcome: Outcome,
+        body: Box<RawValue>,
+    },
+    Failure {
+        run_id: RunId,
+        code: FailureCode,
+        message: &'static str,
+        retryable: bool,
+    },
+    Done {
+        run_id: RunId,
+        status: Outcome,
+    },
 }
 
 impl RunEvent {

@@ -28,15 +28,21 @@ impl ReasonCode {
             (Self::SemanticUnsupported, Language::English) => {
                 "The draft report said more than the evidence shows, so it was withheld. The verified sources below are what was found; please continue from them."
             }
-            (Self::SemanticUnsupported, Language::Chinese) => "报告草稿的说法超出了证据所能支持的范围，因此没有发布。下面列出的是已核实的证据来源，请据此继续排查。",
+            (Self::SemanticUnsupported, Language::Chinese) => {
+                "报告草稿的说法超出了证据所能支持的范围，因此没有发布。下面列出的是已核实的证据来源，请据此继续排查。"
+            }
             (Self::SemanticUnavailable, Language::English) => {
                 "The report could not be reviewed against its evidence, so it was withheld. The verified sources below are what was found; please continue from them or ask again."
             }
-            (Self::SemanticUnavailable, Language::Chinese) => "报告未能完成证据一致性审查，因此没有发布。下面列出的是已核实的证据来源，请据此继续排查，或稍后重试。",
+            (Self::SemanticUnavailable, Language::Chinese) => {
+                "报告未能完成证据一致性审查，因此没有发布。下面列出的是已核实的证据来源，请据此继续排查，或稍后重试。"
+            }
             (Self::EvidenceValidationFailed, Language::English) => {
                 "No answer could be verified against what this run found, so none is given. What was tried is listed below; please check those sources directly or ask again with a narrower question."
             }
-            (Self::EvidenceValidationFailed, Language::Chinese) => "没有得到能用本次查询结果核实的答案，因此不予发布。下面列出了已尝试的查询，请直接查看相关系统，或缩小问题范围后重试。",
+            (Self::EvidenceValidationFailed, Language::Chinese) => {
+                "没有得到能用本次查询结果核实的答案，因此不予发布。下面列出了已尝试的查询，请直接查看相关系统，或缩小问题范围后重试。"
+            }
         }
     }
 }
@@ -65,15 +71,29 @@ const MAX_SOURCES: usize = 20;
 
 impl SafeFallback {
     /// `snapshot` gives only where evidence came from; an evidence failure has none to give.
-    pub fn new(reason_code: ReasonCode, language: Language, snapshot: Option<&VerifiedSnapshot>, attempted: Vec<Attempted>) -> Self {
+    pub(crate) fn new(
+        reason_code: ReasonCode,
+        language: Language,
+        snapshot: Option<&VerifiedSnapshot>,
+        attempted: Vec<Attempted>,
+    ) -> Self {
         let verified_sources = match reason_code {
             ReasonCode::EvidenceValidationFailed => Vec::new(),
-            ReasonCode::SemanticUnsupported | ReasonCode::SemanticUnavailable => snapshot.map(sources_of).unwrap_or_default(),
+            ReasonCode::SemanticUnsupported | ReasonCode::SemanticUnavailable => {
+                snapshot.map(sources_of).unwrap_or_default()
+            }
         };
-        Self { kind: "SAFE_FALLBACK", reason_code, conclusion: None, message: reason_code.message(language), verified_sources, attempted }
+        Self {
+            kind: "SAFE_FALLBACK",
+            reason_code,
+            conclusion: None,
+            message: reason_code.message(language),
+            verified_sources,
+            attempted,
+        }
     }
 
-    pub fn reason_code(&self) -> ReasonCode {
+    pub(crate) fn reason_code(&self) -> ReasonCode {
         self.reason_code
     }
 }
@@ -82,7 +102,8 @@ impl SafeFallback {
 fn sources_of(snapshot: &VerifiedSnapshot) -> Vec<FallbackSource> {
     let mut sources: Vec<FallbackSource> = Vec::new();
     for evidence in snapshot.analyses.iter().flat_map(|a| &a.verified_evidence) {
-        let same = sources.iter().position(|s| s.source_type == evidence.source_type && s.source == evidence.source);
+        let same =
+            sources.iter().position(|s| s.source_type == evidence.source_type && s.source == evidence.source);
         let timestamp = evidence.timestamp.clone();
         if let Some(source) = same.and_then(|i| sources.get_mut(i)) {
             source.timestamp = source.timestamp.take().max(timestamp);

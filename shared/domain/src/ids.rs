@@ -77,7 +77,10 @@ impl ToolCallId {
         if valid {
             Ok(Self(text.to_owned()))
         } else {
-            Err(InvalidId { what: "tool_call_id", rule: "1 to 128 characters of A-Z a-z 0-9 _ - . : | = + @ #" })
+            Err(InvalidId {
+                what: "tool_call_id",
+                rule: "1 to 128 characters of A-Z a-z 0-9 _ - . : | = + @ #",
+            })
         }
     }
 
@@ -166,9 +169,21 @@ mod tests {
     fn good_provider_ids_travel_unchanged_and_bad_ones_are_minted_once_each() {
         let mut ids = CallIds::default();
         let long = "x".repeat(129);
-        let asked = [Some("call_1"), Some("functions.query_logs:0"), None, Some(""), Some("call_1"), Some(&long), Some("a b"), Some("sbz_1")];
+        let asked = [
+            Some("call_1"),
+            Some("functions.query_logs:0"),
+            None,
+            Some(""),
+            Some("call_1"),
+            Some(&long),
+            Some("a b"),
+            Some("sbz_1"),
+        ];
         let given: Vec<String> = asked.iter().map(|id| ids.assign(*id).to_string()).collect();
-        assert_eq!(given, ["call_1", "functions.query_logs:0", "sbz_1", "sbz_2", "sbz_3", "sbz_4", "sbz_5", "sbz_6"]);
+        assert_eq!(
+            given,
+            ["call_1", "functions.query_logs:0", "sbz_1", "sbz_2", "sbz_3", "sbz_4", "sbz_5", "sbz_6"]
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Knowledge answers: statements that each cite a runbook excerpt of this run, under the same evidence check as a diagnosis.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::draft::{Analysis, AnalysisKind, DiagnosisDraft, Limitations};
-use crate::evidence::guard::{Checked, EvidenceViolation, Violation, verify_call};
+use crate::evidence::guard::{Checked, EvidenceViolation, Violation, is_blank, verify_call};
 use crate::evidence::literals::Haystack;
 use crate::evidence::projection::{KnowledgeHit, Projection};
 use crate::evidence::record::CanonicalRecord;
@@ -12,7 +14,7 @@ use crate::evidence::snapshot::{VerifiedAnalysis, VerifiedSnapshot, knowledge_hi
 use crate::ids::{RunId, ToolCallId};
 
 /// What the model must return for a knowledge question.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeDraft {
     pub statements: Vec<Statement>,
@@ -60,14 +62,18 @@ impl VerifiedAnswer {
 pub struct InvalidKnowledgeDraft;
 
 impl KnowledgeDraft {
-    pub const MAX_STATEMENTS: usize = 64;
-
+    /// As strict and as bounded as [`DiagnosisDraft::parse`].
     pub fn parse(text: &str) -> Result<Self, InvalidKnowledgeDraft> {
         if text.len() > DiagnosisDraft::MAX_BYTES {
             return Err(InvalidKnowledgeDraft);
         }
-        let draft: Self = serde_json::from_str(text).map_err(|_| InvalidKnowledgeDraft)?;
-        if draft.statements.len() > Self::MAX_STATEMENTS { Err(InvalidKnowledgeDraft) } else { Ok(draft) }
+        let draft: Self = crate::strict::from_str(text).map_err(|_| InvalidKnowledgeDraft)?;
+        let lists = draft.statements.iter().map(|s| s.citations.len()).chain([draft.statements.len()]);
+        if lists.max().is_some_and(|longest| longest > DiagnosisDraft::MAX_ITEMS) {
+            Err(InvalidKnowledgeDraft)
+        } else {
+            Ok(draft)
+        }
     }
 }
 
@@ -89,7 +95,7 @@ pub fn check(
         faults.push(fault(Violation::BlankText, "statements".to_owned()));
     }
     for (i, statement) in draft.statements.iter().enumerate() {
-        if statement.text.trim().is_empty() {
+        if is_blank(&statement.text) {
             faults.push(fault(Violation::BlankText, format!("statements[{i}].text")));
         }
         if statement.citations.is_empty() {
@@ -123,16 +129,23 @@ fn verified(draft: &KnowledgeDraft, hits: &[KnowledgeHit]) -> (VerifiedAnswer, C
         })
     };
     let sources = cited.into_iter().filter_map(source).collect();
-    let mut ungrounded = std::collections::BTreeMap::new();
+    let mut ungrounded = BTreeMap::new();
     let mut analyses = Vec::new();
     for (i, statement) in draft.statements.iter().enumerate() {
-        let evidence: Vec<_> = statement.citations.iter().filter_map(|n| hit(hits, *n)).map(knowledge_hit).collect();
+        // Each hit once, however often a statement names it: the snapshot must stay as small as what was shown.
+        let cited: BTreeSet<u32> = statement.citations.iter().copied().collect();
+        let evidence: Vec<_> = cited.into_iter().filter_map(|n| hit(hits, n)).map(knowledge_hit).collect();
         let id = format!("s{}", i + 1);
         let missing = Haystack::of(evidence.iter()).missing_from(&statement.text);
         if !missing.is_empty() {
             ungrounded.insert(id.clone(), missing);
         }
-        analyses.push(VerifiedAnalysis { analysis_id: id, text: statement.text.clone(), kind: AnalysisKind::Normal, verified_evidence: evidence });
+        analyses.push(VerifiedAnalysis {
+            analysis_id: id,
+            text: statement.text.clone(),
+            kind: AnalysisKind::Normal,
+            verified_evidence: evidence,
+        });
     }
     let answer = VerifiedAnswer { statements: draft.statements.clone(), sources };
     (answer, Checked { snapshot: VerifiedSnapshot { analyses }, ungrounded })

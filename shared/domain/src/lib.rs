@@ -16,5 +16,8 @@ pub mod repair;
 pub mod run;
 pub mod schema;
 pub mod semantic;
+#[cfg(test)]
+mod specimens;
+mod strict;
 pub mod system;
 pub mod tool;

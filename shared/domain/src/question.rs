@@ -51,7 +51,9 @@ pub enum InvalidQuery {
     Empty,
     #[error("query has {bytes} bytes after trimming; at most {max} are accepted (8 KiB), nothing is truncated", max = Query::MAX_BYTES)]
     TooLong { bytes: usize },
-    #[error("query has the control character U+{code:04X}; only tab, line feed and carriage return are accepted")]
+    #[error(
+        "query has the control character U+{code:04X}; only tab, line feed and carriage return are accepted"
+    )]
     ControlCharacter { code: u32 },
     #[error("query has no letter or digit; describe the alert or question in words")]
     NoWords,

@@ -37,13 +37,13 @@ impl Outcome {
 
 /// A draft together with the guard's finding about it.
 #[derive(Debug, Clone)]
-pub struct VerifiedDraft {
+pub(crate) struct VerifiedDraft {
     pub draft: DiagnosisDraft,
     pub checked: Checked,
 }
 
-/// A body that may be published. Its one constructor is private to this module: everything here either passed both guards,
-/// or is a fixed text.
+/// A body that may be published. Only a [`crate::run::Run`] makes one: everything here either passed both guards, or is a fixed
+/// text.
 #[derive(Debug, Clone)]
 pub struct Released {
     outcome: Outcome,
@@ -66,7 +66,7 @@ pub struct Cited {
 
 impl Released {
     /// The very report that passed: unsummarised, unreordered, without its tool call ids.
-    pub fn report(verified: VerifiedDraft, _proof: Supported) -> Self {
+    pub(crate) fn report(verified: VerifiedDraft, _proof: Supported) -> Self {
         let VerifiedDraft { draft, checked } = verified;
         let cites = draft.analyses.iter().map(|a| Cited {
             analysis_id: a.analysis_id.clone(),
@@ -79,8 +79,12 @@ impl Released {
         Self::new(Outcome::Success, conclusion, None, cites, &ReportBody::of(&draft, &checked.snapshot))
     }
 
-    pub fn knowledge(answer: &VerifiedAnswer, lookup: &str, _proof: Supported) -> Self {
-        let body = KnowledgeBody { kind: "KNOWLEDGE_ANSWER", statements: answer.statements(), sources: answer.sources() };
+    pub(crate) fn knowledge(answer: &VerifiedAnswer, lookup: &str, _proof: Supported) -> Self {
+        let body = KnowledgeBody {
+            kind: "KNOWLEDGE_ANSWER",
+            statements: answer.statements(),
+            sources: answer.sources(),
+        };
         let cite = |(i, statement): (usize, &Statement)| Cited {
             analysis_id: format!("s{}", i + 1),
             kind: AnalysisKind::Normal,
@@ -92,15 +96,27 @@ impl Released {
         Self::new(Outcome::Success, conclusion, None, cites, &body)
     }
 
-    pub fn system(reply: &SystemReply) -> Self {
-        Self::new(Outcome::Success, None, None, Vec::new(), &SystemBody { kind: "SYSTEM_REPLY", text: reply.text() })
+    pub(crate) fn system(reply: &SystemReply) -> Self {
+        Self::new(
+            Outcome::Success,
+            None,
+            None,
+            Vec::new(),
+            &SystemBody { kind: "SYSTEM_REPLY", text: reply.text() },
+        )
     }
 
-    pub fn fallback(fallback: &SafeFallback) -> Self {
+    pub(crate) fn fallback(fallback: &SafeFallback) -> Self {
         Self::new(Outcome::Fallback, None, Some(fallback.reason_code().as_str()), Vec::new(), fallback)
     }
 
-    fn new(outcome: Outcome, conclusion: Option<String>, reason: Option<&'static str>, cites: Vec<Cited>, body: &impl Serialize) -> Self {
+    fn new(
+        outcome: Outcome,
+        conclusion: Option<String>,
+        reason: Option<&'static str>,
+        cites: Vec<Cited>,
+        body: &impl Serialize,
+    ) -> Self {
         // Our own structs of strings and numbers always serialise; `null` would be an honest empty body if one did not.
         let body = serde_json::value::to_raw_value(body).unwrap_or_default();
         Self { outcome, conclusion, reason, cites, body }
@@ -187,9 +203,17 @@ fn sources_of(analysis: &VerifiedAnalysis) -> Vec<ReportSource<'_>> {
     let mut sources: Vec<ReportSource<'_>> = Vec::new();
     for e in &analysis.verified_evidence {
         let timestamp = e.timestamp.as_deref();
-        match sources.iter_mut().find(|s| s.source_type == e.source_type && s.source == e.source && s.scope == &e.scope) {
+        match sources
+            .iter_mut()
+            .find(|s| s.source_type == e.source_type && s.source == e.source && s.scope == &e.scope)
+        {
             Some(source) => source.timestamp = source.timestamp.max(timestamp),
-            None => sources.push(ReportSource { source_type: e.source_type, source: &e.source, scope: &e.scope, timestamp }),
+            None => sources.push(ReportSource {
+                source_type: e.source_type,
+                source: &e.source,
+                scope: &e.scope,
+                timestamp,
+            }),
         }
     }
     sources
@@ -207,3 +231,7 @@ struct SystemBody<'a> {
     kind: &'static str,
     text: &'a str,
 }
+
+#[cfg(test)]
+#[path = "release_tests.rs"]
+mod tests;

@@ -23,7 +23,15 @@ fn tighten(schema: &mut Value) {
             map.remove("title");
             map.remove("format");
             map.remove("default");
-            if let Some(names) = map.get("properties").and_then(Value::as_object).map(|p| p.keys().cloned().collect::<Vec<_>>()) {
+            // Documented words come as `oneOf`, which strict modes refuse; of distinct constants `anyOf` says the same.
+            if let Some(options) = map.remove("oneOf") {
+                map.insert("anyOf".to_owned(), options);
+            }
+            if let Some(names) = map
+                .get("properties")
+                .and_then(Value::as_object)
+                .map(|p| p.keys().cloned().collect::<Vec<_>>())
+            {
                 map.insert("required".to_owned(), names.into());
                 map.insert("additionalProperties".to_owned(), false.into());
             }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::evidence::VerifiedSnapshot;
+use crate::evidence::guard::is_blank;
 
 /// What the guard is shown, and nothing else: no tool call ids, no transcript, no history.
 #[derive(Debug, Clone, Serialize)]
@@ -25,7 +26,7 @@ pub const MAX_INPUT_BYTES: usize = 96 * 1024;
 pub const MAX_OUTPUT_BYTES: usize = 8 * 1024;
 
 /// The guard's answer: exactly these two fields.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictReply {
     pub verdict: VerdictWord,
@@ -33,7 +34,7 @@ pub struct VerdictReply {
     pub reason: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(inline)]
 pub enum VerdictWord {
@@ -62,8 +63,8 @@ impl Verdict {
         if text.len() > MAX_OUTPUT_BYTES {
             return Err(InvalidVerdict);
         }
-        let reply: VerdictReply = serde_json::from_str(text).map_err(|_| InvalidVerdict)?;
-        if reply.reason.trim().is_empty() {
+        let reply: VerdictReply = crate::strict::from_str(text).map_err(|_| InvalidVerdict)?;
+        if is_blank(&reply.reason) {
             return Err(InvalidVerdict);
         }
         Ok(match reply.verdict {
@@ -79,8 +80,14 @@ mod tests {
 
     #[test]
     fn only_the_exact_object_is_a_verdict() {
-        assert!(matches!(Verdict::parse(r#"{"verdict":"SUPPORTED","reason":"all shown"}"#), Ok(Verdict::Supported(_))));
-        assert!(matches!(Verdict::parse(r#" {"reason":"no","verdict":"UNSUPPORTED"} "#), Ok(Verdict::Unsupported)));
+        assert!(matches!(
+            Verdict::parse(r#"{"verdict":"SUPPORTED","reason":"all shown"}"#),
+            Ok(Verdict::Supported(_))
+        ));
+        assert!(matches!(
+            Verdict::parse(r#" {"reason":"no","verdict":"UNSUPPORTED"} "#),
+            Ok(Verdict::Unsupported)
+        ));
         for bad in [
             "",
             "SUPPORTED",
@@ -93,9 +100,18 @@ mod tests {
             r#"{"verdict":"SUPPORTED","reason":"x"} and more"#,
             r#"[{"verdict":"SUPPORTED","reason":"x"}]"#,
             r#"{"verdict":["SUPPORTED"],"reason":"x"}"#,
+            r#"{"verdict":{"SUPPORTED":null},"reason":"x"}"#,
+            r#"["SUPPORTED","x"]"#,
+            "{\"verdict\":\"SUPPORTED\",\"reason\":\"\u{200B}\"}",
         ] {
             assert!(Verdict::parse(bad).is_err(), "{bad}");
         }
-        assert!(Verdict::parse(&format!(r#"{{"verdict":"SUPPORTED","reason":"{}"}}"#, "x".repeat(MAX_OUTPUT_BYTES))).is_err());
+        assert!(
+            Verdict::parse(&format!(
+                r#"{{"verdict":"SUPPORTED","reason":"{}"}}"#,
+                "x".repeat(MAX_OUTPUT_BYTES)
+            ))
+            .is_err()
+        );
     }
 }

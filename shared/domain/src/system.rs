@@ -1,5 +1,6 @@
 //! Replies about the assistant itself. The one text that rests on no evidence, so it may name nothing that needs any.
 
+use crate::evidence::guard::is_blank;
 use crate::evidence::literals::Haystack;
 use crate::question::Language;
 
@@ -24,8 +25,13 @@ pub const MAX_BYTES: usize = 2 * 1024;
 /// an error code, a host name or a quotation that `facts` does not hold, or an over-long one, is not published.
 pub fn check(reply: &str, facts: &str, language: Language) -> SystemReply {
     let text = reply.trim();
-    let plain = !text.is_empty() && text.len() <= MAX_BYTES && Haystack::of_text(facts).missing_from(text).is_empty();
-    if plain { SystemReply { text: text.to_owned() } } else { SystemReply { text: fixed(language).to_owned() } }
+    let plain =
+        !is_blank(text) && text.len() <= MAX_BYTES && Haystack::of_text(facts).missing_from(text).is_empty();
+    if plain {
+        SystemReply { text: text.to_owned() }
+    } else {
+        SystemReply { text: fixed(language).to_owned() }
+    }
 }
 
 fn fixed(language: Language) -> &'static str {
@@ -33,6 +39,8 @@ fn fixed(language: Language) -> &'static str {
         Language::English => {
             "I diagnose incidents. Paste an alert or describe a symptom: I look into runbooks, logs and the business database, and publish a report in which each claim was checked against what they returned."
         }
-        Language::Chinese => "我是故障诊断助手。请粘贴告警或描述现象：我会查询运行手册、日志和业务数据库，并发布一份逐条核对过证据的诊断报告。",
+        Language::Chinese => {
+            "我是故障诊断助手。请粘贴告警或描述现象：我会查询运行手册、日志和业务数据库，并发布一份逐条核对过证据的诊断报告。"
+        }
     }
 }

@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_never_printed() {
-        let printed = format!("{:?} {:?}", endpoint("https://llm.example"), Secret::new("sk-fake").header("Bearer "));
+        let printed =
+            format!("{:?} {:?}", endpoint("https://llm.example"), Secret::new("sk-fake").header("Bearer "));
         assert!(!printed.contains("sk-fake"), "{printed}");
         assert_eq!(Secret::new("a\nb").header("Bearer ").unwrap_err(), InvalidEndpoint::ApiKey);
     }

@@ -34,7 +34,8 @@ fn classify(status: u16, text: &str) -> ModelFault {
     use ModelFault::{Auth, BadRequest, ContentFiltered, ContextTooLarge, Overloaded, Quota, RateLimited};
     use ModelFault::{ServerError, UnknownModel};
     let words = by_words(text);
-    let said = |accepted: &[ModelFault], otherwise| words.filter(|f| accepted.contains(f)).unwrap_or(otherwise);
+    let said =
+        |accepted: &[ModelFault], otherwise| words.filter(|f| accepted.contains(f)).unwrap_or(otherwise);
     match status {
         401 => Auth,
         402 => Quota,
@@ -78,12 +79,26 @@ const PHRASES: &[(ModelFault, &[&str])] = &[
     ),
     (
         ModelFault::ContentFiltered,
-        &["content_filter", "content filter", "content_policy", "content management policy", "data_inspection", "inappropriate content"],
+        &[
+            "content_filter",
+            "content filter",
+            "content_policy",
+            "content management policy",
+            "data_inspection",
+            "inappropriate content",
+        ],
     ),
     (ModelFault::UnknownModel, &["model_not_found", "unknown model", "no such model", "model not found"]),
     (
         ModelFault::Auth,
-        &["invalid_api_key", "invalid api key", "incorrect api key", "bad key", "authentication", "unauthorized"],
+        &[
+            "invalid_api_key",
+            "invalid api key",
+            "incorrect api key",
+            "bad key",
+            "authentication",
+            "unauthorized",
+        ],
     ),
     (ModelFault::RateLimited, &["rate limit", "rate_limit", "too many requests", "throttl"]),
     (ModelFault::Overloaded, &["overloaded", "at capacity", "server is busy", "resource_exhausted"]),
@@ -104,7 +119,11 @@ mod tests {
     fn status_and_words_together_name_the_fault() {
         let cases: &[(u16, &str, ModelFault)] = &[
             (401, "", ModelFault::Auth),
-            (403, r#"{"error":{"code":"Arrearage","message":"account not in good standing"}}"#, ModelFault::Quota),
+            (
+                403,
+                r#"{"error":{"code":"Arrearage","message":"account not in good standing"}}"#,
+                ModelFault::Quota,
+            ),
             (403, "", ModelFault::Auth),
             (404, r#"{"error":{"message":"The model `x` does not exist"}}"#, ModelFault::UnknownModel),
             (404, "<html>nginx</html>", ModelFault::BadRequest),

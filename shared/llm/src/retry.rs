@@ -172,7 +172,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn final_faults_are_not_tried_again() {
-        for fault in [ModelFault::Auth, ModelFault::Quota, ModelFault::BadRequest, ModelFault::ContextTooLarge] {
+        for fault in
+            [ModelFault::Auth, ModelFault::Quota, ModelFault::BadRequest, ModelFault::ContextTooLarge]
+        {
             let mut calls = 0;
             let ended = exchanges(RetryPolicy::default(), Duration::from_secs(60), Usage::default(), || {
                 calls += 1;
@@ -187,10 +189,11 @@ mod tests {
     async fn nothing_waits_beyond_the_time_of_the_call() {
         let started = Instant::now();
         let long = Some(Duration::from_secs(30));
-        let ended = exchanges(RetryPolicy::default(), Duration::from_secs(20), Usage::default(), || async move {
-            failing(ModelFault::RateLimited, long)
-        })
-        .await;
+        let ended =
+            exchanges(RetryPolicy::default(), Duration::from_secs(20), Usage::default(), || async move {
+                failing(ModelFault::RateLimited, long)
+            })
+            .await;
         assert_eq!(ended.reply, Err(ModelFault::RateLimited));
         assert_eq!(started.elapsed(), Duration::ZERO, "no pause that can't be followed by a try");
 

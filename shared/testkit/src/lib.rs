@@ -1,5 +1,9 @@
 //! Everything the tests and the development launcher stand on. Never part of a production binary.
 
+pub mod dynamo;
 pub mod emulator;
+pub mod local;
+pub mod mariadb;
+pub mod provider;
 pub mod scenario;
 pub mod sse;

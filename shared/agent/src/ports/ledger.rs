@@ -162,7 +162,13 @@ pub trait Ledger: Send + Sync {
     async fn run(&self, run_id: RunId, caller: &CallerId) -> Result<Option<RunRow>, StoreError>;
 
     /// `None` if there is no such session or it is another caller's. `before` is a run id of an earlier page.
-    async fn session_runs(&self, session: &SessionId, caller: &CallerId, limit: u32, before: Option<RunId>) -> Result<Option<RunPage>, StoreError>;
+    async fn session_runs(
+        &self,
+        session: &SessionId,
+        caller: &CallerId,
+        limit: u32,
+        before: Option<RunId>,
+    ) -> Result<Option<RunPage>, StoreError>;
 
     /// The audit rows of a run that the caller may see (checked by [`Ledger::run`] before).
     async fn trace(&self, run_id: RunId) -> Result<TraceRows, StoreError>;

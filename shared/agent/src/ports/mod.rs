@@ -39,7 +39,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub fn unavailable(store: &'static str, what: &'static str, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+    pub fn unavailable(
+        store: &'static str,
+        what: &'static str,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
         Self::Unavailable { store, what, source: Some(Box::new(source)) }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::model::{ModelResult, Role};
 use domain::ids::ToolCallId;
+use domain::model::{ModelResult, Role};
 use serde_json::Value;
 
 /// One call. Built fresh each time from shared, immutable parts, so that the prefix is byte-identical from call to call.
@@ -26,11 +26,20 @@ pub struct ModelRequest {
 
 #[derive(Debug, Clone)]
 pub enum Message {
-    User { text: String },
+    User {
+        text: String,
+    },
     /// The model's own turn, with the ids that we use for its calls from now on.
-    Assistant { text: Option<String>, calls: Vec<AssistantCall> },
+    Assistant {
+        text: Option<String>,
+        calls: Vec<AssistantCall>,
+    },
     /// The answer to one of those calls.
-    Tool { id: ToolCallId, name: String, content: String },
+    Tool {
+        id: ToolCallId,
+        name: String,
+        content: String,
+    },
 }
 
 #[derive(Debug, Clone)]

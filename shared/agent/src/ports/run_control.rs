@@ -37,10 +37,17 @@ impl Default for CallerLimits {
 pub enum Admission {
     Admitted,
     /// The same key by the same caller within 24 hours already started this run.
-    Replay { run_id: RunId },
+    Replay {
+        run_id: RunId,
+    },
     /// Another run of the session is active.
-    SessionBusy { run_id: RunId },
-    RateLimited { limit: &'static str, retry_after_seconds: u32 },
+    SessionBusy {
+        run_id: RunId,
+    },
+    RateLimited {
+        limit: &'static str,
+        retry_after_seconds: u32,
+    },
 }
 
 #[async_trait]
@@ -48,10 +55,22 @@ pub trait RunControl: Send + Sync {
     async fn admit(&self, request: &AdmissionRequest) -> Result<Admission, StoreError>;
 
     /// Frees the session lease and the caller's concurrency slot, if this run still owns them. Idempotent.
-    async fn release(&self, run_id: RunId, session: &SessionId, caller: &CallerId, now: OffsetDateTime) -> Result<(), StoreError>;
+    async fn release(
+        &self,
+        run_id: RunId,
+        session: &SessionId,
+        caller: &CallerId,
+        now: OffsetDateTime,
+    ) -> Result<(), StoreError>;
 
     /// Undoes an admission whose run never started: lease, slot and idempotency key, each only if this run still owns it.
-    async fn withdraw(&self, run_id: RunId, session: &SessionId, caller: &CallerId, idempotency_key: Option<&str>) -> Result<(), StoreError>;
+    async fn withdraw(
+        &self,
+        run_id: RunId,
+        session: &SessionId,
+        caller: &CallerId,
+        idempotency_key: Option<&str>,
+    ) -> Result<(), StoreError>;
 
     /// Asks a run to stop; the flag lives until `until`. Who may ask is checked before.
     async fn request_cancel(&self, run_id: RunId, until: OffsetDateTime) -> Result<(), StoreError>;

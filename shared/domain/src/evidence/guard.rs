@@ -55,8 +55,13 @@ pub const CONCLUSION_KEY: &str = ":conclusion";
 /// Checks `draft` against the records that the canonical store returned for its cited calls.
 ///
 /// `records` may hold more or fewer than was asked for, in any order; each is believed only as far as its own fields agree
-/// with each other and with the draft. All violations are returned, in the draft's order.
-pub fn check(run_id: RunId, draft: &DiagnosisDraft, records: &[CanonicalRecord]) -> Result<Checked, Vec<EvidenceViolation>> {
+/// with each other and with the draft. All violations are returned: first those of the draft by itself (analyses, conclusion,
+/// actions, recommendations, limitations), then those of its citations, each in the draft's order.
+pub fn check(
+    run_id: RunId,
+    draft: &DiagnosisDraft,
+    records: &[CanonicalRecord],
+) -> Result<Checked, Vec<EvidenceViolation>> {
     let mut faults = Faults::default();
     check_structure(draft, &mut faults);
     let mut verified: Vec<Vec<VerifiedEvidence>> = Vec::new();
@@ -67,12 +72,13 @@ pub fn check(run_id: RunId, draft: &DiagnosisDraft, records: &[CanonicalRecord])
         return Err(faults.0);
     }
     let ungrounded = ungrounded_literals(draft, &verified);
-    let analyses = draft.analyses.iter().zip(verified).map(|(analysis, verified_evidence)| VerifiedAnalysis {
-        analysis_id: analysis.analysis_id.clone(),
-        text: analysis.text.clone(),
-        kind: analysis.kind,
-        verified_evidence,
-    });
+    let analyses =
+        draft.analyses.iter().zip(verified).map(|(analysis, verified_evidence)| VerifiedAnalysis {
+            analysis_id: analysis.analysis_id.clone(),
+            text: analysis.text.clone(),
+            kind: analysis.kind,
+            verified_evidence,
+        });
     Ok(Checked { snapshot: VerifiedSnapshot { analyses: analyses.collect() }, ungrounded })
 }
 
@@ -92,11 +98,17 @@ impl Faults {
 }
 
 /// Blank to a reader: nothing but white space, controls and invisible format characters.
-fn is_blank(text: &str) -> bool {
+pub(crate) fn is_blank(text: &str) -> bool {
     let invisible = |c: char| {
         c.is_whitespace()
             || c.is_control()
-            || matches!(c, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{E0000}'..='\u{E0FFF}')
+            || matches!(
+                c,
+                '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+            )
+            || matches!(c, '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}')
+            || matches!(c, '\u{2060}'..='\u{206F}' | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
+            || matches!(c, '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
     };
     text.chars().all(invisible)
 }
@@ -134,6 +146,10 @@ fn check_structure(draft: &DiagnosisDraft, faults: &mut Faults) {
         faults.text(&recommendation.text, format!("recommendations[{i}].text"));
         closed(&recommendation.based_on_analysis_ids, &format!("recommendations[{i}]"), faults);
     }
+    // A report that found nothing must at least say what is missing.
+    if draft.conclusion.is_none() && draft.analyses.is_empty() && draft.limitations.missing_info.is_empty() {
+        faults.add(Violation::BlankText, "limitations.missing_info");
+    }
     for (i, text) in draft.limitations.missing_info.iter().enumerate() {
         faults.text(text, format!("limitations.missing_info[{i}]"));
     }
@@ -161,7 +177,11 @@ fn check_citations(
     let mut seen = BTreeSet::new();
     let mut evidence = Vec::new();
     for (j, text) in analysis.tool_call_ids.iter().enumerate() {
-        let checked = if seen.insert(text) { verify_call(run_id, text, analysis.kind, records) } else { Err(Violation::DuplicateToolCallId) };
+        let checked = if seen.insert(text) {
+            verify_call(run_id, text, analysis.kind, records)
+        } else {
+            Err(Violation::DuplicateToolCallId)
+        };
         match checked {
             Ok((record, projection)) => evidence.extend(evidence_of(record, &projection)),
             Err(code) => faults.add(code, format!("analyses[{index}].tool_call_ids[{j}]")),
@@ -209,7 +229,11 @@ pub fn verify_call<'r>(
 ///
 /// # Errors
 /// The violation of the first citation that no longer holds; after the records' time to live that is `TOOL_CALL_NOT_FOUND`.
-pub fn released_evidence(run_id: RunId, cited: &Cited, records: &[CanonicalRecord]) -> Result<Vec<VerifiedEvidence>, Violation> {
+pub fn released_evidence(
+    run_id: RunId,
+    cited: &Cited,
+    records: &[CanonicalRecord],
+) -> Result<Vec<VerifiedEvidence>, Violation> {
     let mut evidence = Vec::new();
     for id in &cited.tool_call_ids {
         let (record, projection) = verify_call(run_id, id, cited.kind, records)?;
@@ -228,7 +252,10 @@ fn accepted_status(kind: AnalysisKind) -> EvidenceStatus {
 }
 
 /// Step 3: what the texts name that their evidence does not show. No violation: the semantic guard is told.
-fn ungrounded_literals(draft: &DiagnosisDraft, verified: &[Vec<VerifiedEvidence>]) -> BTreeMap<String, Vec<String>> {
+fn ungrounded_literals(
+    draft: &DiagnosisDraft,
+    verified: &[Vec<VerifiedEvidence>],
+) -> BTreeMap<String, Vec<String>> {
     let mut ungrounded = BTreeMap::new();
     for (analysis, evidence) in draft.analyses.iter().zip(verified) {
         let missing = Haystack::of(evidence.iter()).missing_from(&analysis.text);
@@ -237,11 +264,24 @@ fn ungrounded_literals(draft: &DiagnosisDraft, verified: &[Vec<VerifiedEvidence>
         }
     }
     if let Some(conclusion) = &draft.conclusion {
-        let rests_on = draft.analyses.iter().zip(verified).filter(|(a, _)| conclusion.based_on_analysis_ids.contains(&a.analysis_id));
-        let missing = Haystack::of(rests_on.flat_map(|(_, evidence)| evidence)).missing_from(&conclusion.text);
+        let rests_on = draft
+            .analyses
+            .iter()
+            .zip(verified)
+            .filter(|(a, _)| conclusion.based_on_analysis_ids.contains(&a.analysis_id));
+        let missing =
+            Haystack::of(rests_on.flat_map(|(_, evidence)| evidence)).missing_from(&conclusion.text);
         if !missing.is_empty() {
             ungrounded.insert(CONCLUSION_KEY.to_owned(), missing);
         }
     }
     ungrounded
 }
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "guard_mutation_tests.rs"]
+mod mutation_tests;

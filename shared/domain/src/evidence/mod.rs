@@ -10,6 +10,6 @@ pub mod record;
 pub mod snapshot;
 
 pub use guard::{EvidenceViolation, Violation, check};
-pub use projection::{Projection, QueryLogsToolResult, MysqlToolResult, RagToolResult};
+pub use projection::{MysqlToolResult, Projection, QueryLogsToolResult, RagToolResult};
 pub use record::{CanonicalRecord, EvidenceStatus, InvocationStatus};
 pub use snapshot::{VerifiedEvidence, VerifiedSnapshot};

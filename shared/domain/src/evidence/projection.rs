@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::record::EvidenceStatus;
 use crate::ids::ToolCallId;
+use crate::strict;
 use crate::tool::ToolName;
 
 /// `lookup_knowledge`: the best-matching runbook excerpts.
@@ -135,9 +136,9 @@ impl Projection {
     pub fn parse(tool: ToolName, json: &str) -> Result<Self, Unreadable> {
         let unreadable = |_| Unreadable { tool };
         match tool {
-            ToolName::LookupKnowledge => serde_json::from_str(json).map(Self::Knowledge).map_err(unreadable),
-            ToolName::QueryLogs => serde_json::from_str(json).map(Self::Logs).map_err(unreadable),
-            ToolName::QueryMysql => serde_json::from_str(json).map(Self::Mysql).map_err(unreadable),
+            ToolName::LookupKnowledge => strict::from_str(json).map(Self::Knowledge).map_err(unreadable),
+            ToolName::QueryLogs => strict::from_str(json).map(Self::Logs).map_err(unreadable),
+            ToolName::QueryMysql => strict::from_str(json).map(Self::Mysql).map_err(unreadable),
         }
     }
 
@@ -165,14 +166,19 @@ impl Projection {
         }
     }
 
-    /// Whether the content says the same as the status: a result that claims evidence has some, one that claims none has none.
+    /// Whether the content says the same as the status: a result that claims evidence shows some, one that claims none has
+    /// none, and its counts agree.
     pub fn status_fits_content(&self) -> bool {
-        let any = match self {
-            Self::Knowledge(r) => !r.hits.is_empty(),
-            Self::Logs(r) => !r.patterns.is_empty() || !r.events.is_empty(),
-            Self::Mysql(r) => !r.rows.is_empty(),
+        let (any, counts_agree) = match self {
+            Self::Knowledge(r) => (!r.hits.is_empty(), true),
+            Self::Logs(r) => {
+                let any = !r.patterns.is_empty() || !r.events.is_empty();
+                // Lines that matched but are not shown prove neither a finding nor an absence.
+                (any, any || r.matched == 0)
+            }
+            Self::Mysql(r) => (!r.rows.is_empty(), r.row_count == r.rows.len() as u64),
         };
-        self.evidence_status() == EvidenceStatus::found(any)
+        counts_agree && self.evidence_status() == EvidenceStatus::found(any)
     }
 
     /// The JSON of the result within `max_bytes`: entries are dropped from the end of the longest list, and `truncated` and
@@ -238,7 +244,8 @@ impl Dropped {
 
     fn note(&self, notes: &mut Vec<String>) {
         notes.retain(|note| !note.starts_with(Self::PREFIX));
-        let counts = [(self.hits, "hits"), (self.events, "events"), (self.patterns, "patterns"), (self.rows, "rows")];
+        let counts =
+            [(self.hits, "hits"), (self.events, "events"), (self.patterns, "patterns"), (self.rows, "rows")];
         let parts: Vec<String> =
             counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what} left out")).collect();
         notes.push(format!("{}{}", Self::PREFIX, parts.join(", ")));
@@ -277,7 +284,10 @@ mod tests {
         assert!(json.len() <= 1024);
         let Projection::Mysql(result) = shrunk else { panic!("kind changed") };
         assert!(result.truncated && result.row_count == result.rows.len() as u64 && result.row_count > 50);
-        assert_eq!(result.notes, [format!("cut to fit the size limit: {} rows left out", 1000 - result.rows.len())]);
+        assert_eq!(
+            result.notes,
+            [format!("cut to fit the size limit: {} rows left out", 1000 - result.rows.len())]
+        );
         assert_eq!(Projection::parse(ToolName::QueryMysql, &json).unwrap(), Projection::Mysql(result));
     }
 

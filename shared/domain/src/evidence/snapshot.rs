@@ -119,6 +119,8 @@ fn mysql(record: &CanonicalRecord, result: &MysqlToolResult) -> VerifiedEvidence
         scope: json!({ "sql": record.request.get("sql"), "params": record.request.get("params") }),
         timestamp: record.finished_at.clone(),
         excerpt: None,
-        values: Some(json!({ "columns": result.columns, "rows": result.rows, "row_count": result.row_count, "truncated": result.truncated })),
+        values: Some(
+            json!({ "columns": result.columns, "rows": result.rows, "row_count": result.row_count, "truncated": result.truncated }),
+        ),
     }
 }

@@ -25,7 +25,10 @@ use crate::release::{Released, VerifiedDraft};
 use crate::semantic::{self, SemanticInput, Verdict};
 use crate::tool::{Attempted, ToolName};
 
-pub use steps::{ABOUT, Admission, Attempts, Limits, ModelCall, PlannedCall, RouteReply, Step, Surroundings, Terminal, ToolOffer, ToolResult};
+pub use steps::{
+    ABOUT, Admission, Attempts, Limits, ModelCall, PlannedCall, RouteReply, Step, Surroundings, Terminal,
+    ToolOffer, ToolResult,
+};
 
 /// One run, from the question to its terminal state.
 pub struct Run {
@@ -87,7 +90,13 @@ const KNOWLEDGE_TOP_K: u32 = 6;
 const SEARCH_QUERY_BYTES: usize = 512;
 
 impl Run {
-    pub fn new(id: RunId, query: Query, previous: Option<PreviousTurn>, budget: BudgetLimits, limits: Limits) -> Self {
+    pub fn new(
+        id: RunId,
+        query: Query,
+        previous: Option<PreviousTurn>,
+        budget: BudgetLimits,
+        limits: Limits,
+    ) -> Self {
         Self {
             id,
             query,
@@ -150,14 +159,17 @@ impl Run {
             Phase::Checking { draft } => Ok(Step::CheckEvidence(draft.cited_calls())),
             Phase::CheckingAnswer { lookup, .. } => Ok(Step::CheckEvidence(vec![lookup.clone()])),
             Phase::Repairing { draft, violations } => {
-                let input = json!({ "query": self.query, "draft": draft, "violations": violations }).to_string();
+                let input =
+                    json!({ "query": self.query, "draft": draft, "violations": violations }).to_string();
                 self.model_step(Role::Repair, 1, input, around)
             }
             Phase::Answering { hits, .. } => {
                 let input = json!({ "query": self.query, "hits": hits }).to_string();
                 self.model_step(Role::Knowledge, 1, input, around)
             }
-            Phase::Reviewing { input, attempt, .. } => self.model_step(Role::Review, *attempt, input.clone(), around),
+            Phase::Reviewing { input, attempt, .. } => {
+                self.model_step(Role::Review, *attempt, input.clone(), around)
+            }
             Phase::Done(terminal) => return Step::Done(terminal.clone()),
         };
         step.unwrap_or_else(|code| {
@@ -166,11 +178,22 @@ impl Run {
         })
     }
 
-    fn model_step(&mut self, role: Role, attempt: u32, user: String, around: &dyn Surroundings) -> Result<Step, FailureCode> {
-        let input = around.prompt_tokens(role) + estimate_tokens(&user);
+    fn model_step(
+        &mut self,
+        role: Role,
+        attempt: u32,
+        user: String,
+        around: &dyn Surroundings,
+    ) -> Result<Step, FailureCode> {
+        let input = around.prompt_tokens(role).saturating_add(estimate_tokens(&user));
         let reserved = self.budget.reserve_model_call(role, input).ok_or(FailureCode::BudgetExhausted)?;
         self.in_flight = Some(reserved);
-        let call = ModelCall { role, attempt, tools: ToolOffer::None, max_output_tokens: reserved.max_output_tokens };
+        let call = ModelCall {
+            role,
+            attempt,
+            tools: ToolOffer::None,
+            max_output_tokens: reserved.max_output_tokens,
+        };
         Ok(match role {
             Role::Route => Step::Route { call, user },
             Role::Repair => Step::Repair { call, user },
@@ -188,10 +211,16 @@ impl Run {
         // Time is a budget too: one more round, the final answer and the review must all fit.
         let hurried = around.time_left_ms() < self.slowest_model_call_ms.saturating_mul(3);
         let last = affordable == Affordable::FinalOnly || hurried || !self.budget.has_tool_call();
-        let reserved = self.budget.reserve_model_call(Role::Diagnose, input).ok_or(FailureCode::BudgetExhausted)?;
+        let reserved =
+            self.budget.reserve_model_call(Role::Diagnose, input).ok_or(FailureCode::BudgetExhausted)?;
         self.in_flight = Some(reserved);
         let tools = if last { ToolOffer::Withheld } else { ToolOffer::Offered };
-        let call = ModelCall { role: Role::Diagnose, attempt: 1, tools, max_output_tokens: reserved.max_output_tokens };
+        let call = ModelCall {
+            role: Role::Diagnose,
+            attempt: 1,
+            tools,
+            max_output_tokens: reserved.max_output_tokens,
+        };
         // The transcript is the driver's; its opening message was built from `opening()`.
         Ok(Step::CallModel { call, user: String::new() })
     }
@@ -222,7 +251,9 @@ impl Run {
             Phase::Diagnosing => self.diagnosed(result.reply),
             Phase::Repairing { draft, .. } => self.repair_replied(&draft, result.reply),
             Phase::Answering { lookup, .. } => self.answered(lookup, result.reply),
-            Phase::Reviewing { candidate, input, attempt } => self.reviewed(candidate, input, attempt, result.reply),
+            Phase::Reviewing { candidate, input, attempt } => {
+                self.reviewed(candidate, input, attempt, result.reply)
+            }
             Phase::Introducing => introduced(&self.query, result.reply),
             other => other,
         };
@@ -245,7 +276,11 @@ impl Run {
             Intent::KnowledgeQuery => {
                 let query = crate::question::cut(self.query.as_str(), SEARCH_QUERY_BYTES);
                 let arguments = json!({ "query": query, "top_k": KNOWLEDGE_TOP_K });
-                let lookup = RequestedCall { id: None, name: ToolName::LookupKnowledge.as_str().to_owned(), arguments: Ok(arguments) };
+                let lookup = RequestedCall {
+                    id: None,
+                    name: ToolName::LookupKnowledge.as_str().to_owned(),
+                    arguments: Ok(arguments),
+                };
                 Phase::Retrieving(self.plan(vec![lookup]))
             }
         }
@@ -303,7 +338,7 @@ impl Run {
             }
             Phase::Retrieving(calls) if results.len() == 1 && calls.len() == 1 => {
                 self.settle_tools(&calls, &results);
-                self.phase = self.retrieved(results);
+                self.phase = self.retrieved(&calls, results);
             }
             other if matches!(other, Phase::Done(_)) => self.phase = other,
             _ => {}
@@ -313,7 +348,9 @@ impl Run {
     fn settle_tools(&mut self, calls: &[PlannedCall], results: &[ToolResult]) {
         for (call, result) in calls.iter().zip(results) {
             match call.admission {
-                Admission::Admitted { max_bytes } => self.budget.settle_tool_call(max_bytes, result.shown_bytes),
+                Admission::Admitted { max_bytes } => {
+                    self.budget.settle_tool_call(max_bytes, result.shown_bytes)
+                }
                 Admission::OverBudget => self.budget.charge_observation(result.shown_bytes),
             }
             let (evidence_status, error_code) = match &result.outcome {
@@ -324,12 +361,16 @@ impl Run {
         }
     }
 
-    fn retrieved(&mut self, results: Vec<ToolResult>) -> Phase {
-        for result in results {
+    fn retrieved(&mut self, calls: &[PlannedCall], results: Vec<ToolResult>) -> Phase {
+        for (call, result) in calls.iter().zip(results) {
             if let Ok(crate::evidence::Projection::Knowledge(found)) = result.outcome
                 && found.evidence_status == EvidenceStatus::EvidenceFound
+                && found.tool_call_id == call.id
             {
-                return Phase::Answering { lookup: found.tool_call_id.clone(), hits: steps::numbered_hits(&found) };
+                return Phase::Answering {
+                    lookup: found.tool_call_id.clone(),
+                    hits: steps::numbered_hits(&found),
+                };
             }
         }
         self.fallback(ReasonCode::EvidenceValidationFailed, None)
@@ -357,16 +398,23 @@ impl Run {
                 }
                 Err(_) => self.fallback(ReasonCode::EvidenceValidationFailed, None),
             },
-            Phase::CheckingAnswer { draft, lookup } => match knowledge::check(self.id, &draft, &lookup, records) {
-                Ok((answer, checked)) => self.review(Candidate::Answer { answer, checked, lookup }),
-                Err(_) => self.fallback(ReasonCode::EvidenceValidationFailed, None),
-            },
-            other => other,
+            Phase::CheckingAnswer { draft, lookup } => {
+                match knowledge::check(self.id, &draft, &lookup, records) {
+                    Ok((answer, checked)) => self.review(Candidate::Answer { answer, checked, lookup }),
+                    Err(_) => self.fallback(ReasonCode::EvidenceValidationFailed, None),
+                }
+            }
+            done @ Phase::Done(_) => done,
+            // Nobody asked for evidence now: a driver's fault.
+            _ => failed(FailureCode::Internal),
         };
     }
 
     fn repair_replied(&mut self, original: &DiagnosisDraft, reply: Result<Reply, ModelFault>) -> Phase {
-        let accepted = reply.ok().and_then(|reply| reply.text).and_then(|text| crate::repair::accept(original, &text).ok());
+        let accepted = reply
+            .ok()
+            .and_then(|reply| reply.text)
+            .and_then(|text| crate::repair::accept(original, &text).ok());
         match accepted {
             Some(draft) => Phase::Checking { draft },
             None => self.fallback(ReasonCode::EvidenceValidationFailed, None),
@@ -381,14 +429,21 @@ impl Run {
             Candidate::Answer { answer, .. } => json!(SemanticDraftView::of(&knowledge::as_draft(answer))),
         };
         let (snapshot, ungrounded_literals) = (&checked.snapshot, &checked.ungrounded);
-        let input = json!(SemanticInput { query: self.query.as_str(), draft, snapshot, ungrounded_literals }).to_string();
+        let input = json!(SemanticInput { query: self.query.as_str(), draft, snapshot, ungrounded_literals })
+            .to_string();
         if input.len() > semantic::MAX_INPUT_BYTES {
             return self.fallback(ReasonCode::SemanticUnavailable, Some(&candidate));
         }
         Phase::Reviewing { candidate, input, attempt: 1 }
     }
 
-    fn reviewed(&mut self, candidate: Candidate, input: String, attempt: u32, reply: Result<Reply, ModelFault>) -> Phase {
+    fn reviewed(
+        &mut self,
+        candidate: Candidate,
+        input: String,
+        attempt: u32,
+        reply: Result<Reply, ModelFault>,
+    ) -> Phase {
         let verdict = reply.and_then(|reply| {
             Verdict::parse(reply.text.as_deref().unwrap_or_default()).map_err(|_| ModelFault::SchemaInvalid)
         });
@@ -423,7 +478,10 @@ fn introduced(query: &Query, reply: Result<Reply, ModelFault>) -> Phase {
         Ok(reply) => {
             let text = reply.text.unwrap_or_default();
             let checked = crate::system::check(&text, steps::ABOUT, query.language());
-            Phase::Done(Terminal::Released { intent: Intent::SystemChat, released: Released::system(&checked) })
+            Phase::Done(Terminal::Released {
+                intent: Intent::SystemChat,
+                released: Released::system(&checked),
+            })
         }
     }
 }

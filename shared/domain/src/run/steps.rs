@@ -1,7 +1,7 @@
 //! The vocabulary between a run and its driver: steps, what they need, and what is reported back.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::events::FailureCode;
@@ -79,15 +79,27 @@ pub struct PlannedCall {
 /// What the driver must do next.
 #[derive(Debug, Clone)]
 pub enum Step {
-    Route { call: ModelCall, user: String },
+    Route {
+        call: ModelCall,
+        user: String,
+    },
     /// The agent's, the knowledge answer's or the system chat's model call. For the agent the transcript is the driver's and
     /// `user` is empty.
-    CallModel { call: ModelCall, user: String },
+    CallModel {
+        call: ModelCall,
+        user: String,
+    },
     CallTools(Vec<PlannedCall>),
     /// Read these calls' records in one round trip.
     CheckEvidence(Vec<ToolCallId>),
-    Repair { call: ModelCall, user: String },
-    Review { call: ModelCall, user: String },
+    Repair {
+        call: ModelCall,
+        user: String,
+    },
+    Review {
+        call: ModelCall,
+        user: String,
+    },
     Done(Terminal),
 }
 
@@ -109,13 +121,13 @@ pub struct ToolResult {
 pub const ABOUT: &str = include_str!("../../../../prompts/about.md");
 
 /// The router's reply.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteReply {
     pub intent: IntentWord,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(inline)]
 pub enum IntentWord {
@@ -126,7 +138,7 @@ pub enum IntentWord {
 
 pub(super) fn parse_route(reply: &Reply) -> Result<Intent, ModelFault> {
     let text = reply.text.as_deref().unwrap_or_default();
-    let reply: RouteReply = serde_json::from_str(text).map_err(|_| ModelFault::SchemaInvalid)?;
+    let reply: RouteReply = crate::strict::from_str(text).map_err(|_| ModelFault::SchemaInvalid)?;
     Ok(match reply.intent {
         IntentWord::SystemChat => Intent::SystemChat,
         IntentWord::KnowledgeQuery => Intent::KnowledgeQuery,
@@ -157,8 +169,6 @@ pub(super) fn failure_of(fault: ModelFault) -> FailureCode {
 
 /// The hits as a knowledge question's model sees them: numbered for citing, without ids.
 pub(super) fn numbered_hits(found: &RagToolResult) -> Value {
-    let hit = |(i, h): (usize, &crate::evidence::projection::KnowledgeHit)| {
-        json!({ "n": i + 1, "title": h.title, "section": h.section_path, "updated_at": h.updated_at, "excerpt": h.excerpt })
-    };
+    let hit = |(i, h): (usize, &crate::evidence::projection::KnowledgeHit)| json!({ "n": i + 1, "title": h.title, "section": h.section_path, "updated_at": h.updated_at, "excerpt": h.excerpt });
     found.hits.iter().enumerate().map(hit).collect()
 }

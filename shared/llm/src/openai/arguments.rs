@@ -36,11 +36,9 @@ fn read_text(text: &str, may_unwrap: bool) -> Result<Value, String> {
         Ok(object @ Value::Object(_)) => Ok(object),
         Ok(Value::String(inner)) if may_unwrap => read_text(&inner, false),
         Ok(_) => Err(NO_OBJECT.to_owned()),
-        Err(fault) => Err(format!(
-            "the arguments are no valid JSON (line {}, column {})",
-            fault.line(),
-            fault.column()
-        )),
+        Err(fault) => {
+            Err(format!("the arguments are no valid JSON (line {}, column {})", fault.line(), fault.column()))
+        }
     }
 }
 

@@ -53,7 +53,8 @@ mod tests {
         let limit = start.after_refusal(400, "use 'max_completion_tokens' instead").unwrap();
         assert_eq!(limit.output_limit, OutputLimit::MaxCompletionTokens);
         assert_eq!(limit.after_refusal(400, "use 'max_completion_tokens' instead"), None);
-        let object = limit.after_refusal(422, "response_format.type `json_schema` is unavailable now").unwrap();
+        let object =
+            limit.after_refusal(422, "response_format.type `json_schema` is unavailable now").unwrap();
         assert_eq!(object.structured, Structured::JsonObject);
         let none = object.after_refusal(400, "unknown field response_format").unwrap();
         assert_eq!(none.structured, Structured::Unsupported);

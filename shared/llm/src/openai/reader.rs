@@ -84,7 +84,8 @@ fn content(content: &Value) -> Option<String> {
     let raw = match content {
         Value::String(text) => text,
         Value::Array(parts) => {
-            let texts = parts.iter().filter(|part| matches!(part["type"].as_str(), Some("text" | "output_text")));
+            let texts =
+                parts.iter().filter(|part| matches!(part["type"].as_str(), Some("text" | "output_text")));
             joined = texts.filter_map(|part| part["text"].as_str()).collect();
             &joined
         }

@@ -95,8 +95,7 @@ fn bodies_that_are_no_completion_are_typed_faults() {
 
 #[test]
 fn the_choice_of_index_zero_counts_wherever_it_stands() {
-    let choice =
-        |index: u8, text: &str| json!({ "index": index, "message": { "content": text }, "finish_reason": "stop" });
+    let choice = |index: u8, text: &str| json!({ "index": index, "message": { "content": text }, "finish_reason": "stop" });
     let body = json!({ "choices": [choice(1, "second"), choice(0, "first")], "usage": null });
     let reading = read(body.to_string().as_bytes());
     assert_eq!(reading.reply.unwrap().text.unwrap(), "first");

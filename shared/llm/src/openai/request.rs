@@ -121,20 +121,22 @@ fn response_format(request: &ModelRequest, dialect: Dialect) -> Option<ResponseF
 
 fn messages(request: &ModelRequest) -> Vec<Entry<'_>> {
     let mut entries = vec![Entry::System { content: &request.system }];
-    entries.extend(request.messages.iter().map(|message| match message {
-        Message::User { text } => Entry::User { content: text },
-        Message::Assistant { text, calls } => Entry::Assistant {
-            content: text.as_deref().or(calls.is_empty().then_some("")),
-            tool_calls: calls
-                .iter()
-                .map(|call| Call {
-                    id: call.id.as_str(),
-                    kind: "function",
-                    function: CalledFunction { name: &call.name, arguments: &call.arguments },
-                })
-                .collect(),
-        },
-        Message::Tool { id, name: _, content } => Entry::Tool { tool_call_id: id.as_str(), content },
+    entries.extend(request.messages.iter().map(|message| {
+        match message {
+            Message::User { text } => Entry::User { content: text },
+            Message::Assistant { text, calls } => Entry::Assistant {
+                content: text.as_deref().or(calls.is_empty().then_some("")),
+                tool_calls: calls
+                    .iter()
+                    .map(|call| Call {
+                        id: call.id.as_str(),
+                        kind: "function",
+                        function: CalledFunction { name: &call.name, arguments: &call.arguments },
+                    })
+                    .collect(),
+            },
+            Message::Tool { id, name: _, content } => Entry::Tool { tool_call_id: id.as_str(), content },
+        }
     }));
     entries
 }

@@ -111,7 +111,8 @@ impl CanonicalStore for FileStore {
         let mut ids = ids.to_vec();
         ids.sort();
         ids.dedup();
-        self.blocking(move |inner| ids.iter().filter_map(|id| inner.record(run_id, id).transpose()).collect()).await
+        self.blocking(move |inner| ids.iter().filter_map(|id| inner.record(run_id, id).transpose()).collect())
+            .await
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
@@ -210,13 +211,18 @@ impl Inner {
         let now = self.now();
         let due = self.next_sweep.load(Ordering::Relaxed);
         let next = now.saturating_add(SWEEP_EVERY_SECONDS);
-        if now < due || self.next_sweep.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        if now < due
+            || self.next_sweep.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
             return;
         }
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let expired = entries.take(SWEEP_LOOKS).flatten().map(|entry| entry.path()).filter(|run| {
-            let named = run.file_name().and_then(|name| name.to_str()).is_some_and(|name| RunId::parse(name).is_ok());
-            named && last_write(run).is_some_and(|at| at.saturating_add(RECORD_TTL_SECONDS) < now.unsigned_abs())
+            let named =
+                run.file_name().and_then(|name| name.to_str()).is_some_and(|name| RunId::parse(name).is_ok());
+            named
+                && last_write(run)
+                    .is_some_and(|at| at.saturating_add(RECORD_TTL_SECONDS) < now.unsigned_abs())
         });
         for run in expired.take(SWEEP_REMOVALS) {
             // Another process may be sweeping the same run.

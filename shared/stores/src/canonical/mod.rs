@@ -16,7 +16,9 @@ pub use file::FileStore;
 pub fn open(url: &str, clock: Arc<dyn Clock>) -> Result<Arc<dyn CanonicalStore>, AddressError> {
     const VARIABLE: &str = "CANONICAL_STORE";
     match url.split_once("://") {
-        Some(("file", "")) => Err(AddressError::Invalid { variable: VARIABLE, why: "file:// needs a folder after it" }),
+        Some(("file", "")) => {
+            Err(AddressError::Invalid { variable: VARIABLE, why: "file:// needs a folder after it" })
+        }
         Some(("file", folder)) => Ok(Arc::new(FileStore::new(folder, clock))),
         Some(("redis" | "rediss", _)) => Err(AddressError::Invalid {
             variable: VARIABLE,

@@ -49,7 +49,8 @@ pub(super) async fn append(connection: &mut Connection, batch: &AuditBatch) -> R
         insert(connection, "agent_step", &STEP_COLUMNS, steps.iter().map(step)).await?;
     }
     for invocations in batch.invocations.chunks(MAX_ROWS) {
-        insert(connection, "tool_invocation", &INVOCATION_COLUMNS, invocations.iter().map(invocation)).await?;
+        insert(connection, "tool_invocation", &INVOCATION_COLUMNS, invocations.iter().map(invocation))
+            .await?;
     }
     Ok(())
 }
@@ -60,11 +61,7 @@ async fn insert<const N: usize>(
     columns: &[&str; N],
     rows: impl ExactSizeIterator<Item = [Value; N]>,
 ) -> Result<(), Fault> {
-    let sql = format!(
-        "{}{}",
-        insert_rows(table, columns, rows.len()),
-        connection.dialect().keep_existing()
-    );
+    let sql = format!("{}{}", insert_rows(table, columns, rows.len()), connection.dialect().keep_existing());
     let values: Vec<Value> = rows.flatten().collect();
     connection.on().execute(Statement::composed(sql), &values).await.map(drop)
 }

@@ -215,7 +215,11 @@ macro_rules! bound {
 
 impl Link<'_> {
     /// Runs a statement; returns the rows it matched.
-    pub(super) async fn execute(self, statement: impl Into<Statement>, values: &[Value]) -> Result<u64, Fault> {
+    pub(super) async fn execute(
+        self,
+        statement: impl Into<Statement>,
+        values: &[Value],
+    ) -> Result<u64, Fault> {
         let statement = statement.into();
         Ok(match self {
             Self::MySql(link) => bound!(MySql, statement, values).execute(link).await?.rows_affected(),
@@ -224,16 +228,23 @@ impl Link<'_> {
         })
     }
 
-    pub(super) async fn fetch(self, statement: impl Into<Statement>, values: &[Value]) -> Result<Vec<Row>, Fault> {
+    pub(super) async fn fetch(
+        self,
+        statement: impl Into<Statement>,
+        values: &[Value],
+    ) -> Result<Vec<Row>, Fault> {
         let statement = statement.into();
         Ok(match self {
             Self::MySql(link) => {
                 bound!(MySql, statement, values).fetch_all(link).await?.into_iter().map(Row::MySql).collect()
             }
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(link) => {
-                bound!(Sqlite, statement, values).fetch_all(link).await?.into_iter().map(Row::Sqlite).collect()
-            }
+            Self::Sqlite(link) => bound!(Sqlite, statement, values)
+                .fetch_all(link)
+                .await?
+                .into_iter()
+                .map(Row::Sqlite)
+                .collect(),
         })
     }
 }
@@ -262,7 +273,6 @@ impl Row {
         optional_text: Option<String>;
         flag: bool;
         int: i64;
-        optional_int: Option<i64>;
         stored_time: PrimitiveDateTime;
         optional_stored_time: Option<PrimitiveDateTime>;
     }

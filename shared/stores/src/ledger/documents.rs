@@ -19,7 +19,8 @@ const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 const CHUNKS_PER_STATEMENT: usize = 100;
 
 /// Grows with every change: a new version adds two (one, if the document was removed before), a removal adds one.
-const REVISION: &str = "SELECT COALESCE(CAST(SUM(version * 2 + removed) AS SIGNED), 0) AS revision FROM document";
+const REVISION: &str =
+    "SELECT CAST(COALESCE(SUM(version * 2 + removed), 0) AS CHAR) AS revision FROM document";
 
 pub(super) fn check_sizes(document: &NewDocument) -> Result<(), StoreError> {
     bounded(&document.document_id, "document id", MAX_ID_BYTES)?;
@@ -40,21 +41,21 @@ fn tags_json(document: &NewDocument) -> String {
 
 pub(super) async fn revision(connection: &mut Connection) -> Result<CorpusRevision, Fault> {
     let rows = connection.on().fetch(REVISION, &[]).await?;
-    rows.first().map_or(Err(Fault::Unreadable), |row| Ok(CorpusRevision(row.int("revision")?.to_string())))
+    rows.first().map_or(Err(Fault::Unreadable), |row| Ok(CorpusRevision(row.text("revision")?)))
 }
 
 /// One statement sees one state of the database, whatever the isolation level.
 pub(super) async fn chunks(connection: &mut Connection) -> Result<(CorpusRevision, Vec<Chunk>), Fault> {
     let sql = format!(
         "SELECT r.revision, d.document_id, d.version, d.title, d.tags, d.source, d.updated_at, \
-         c.ordinal, c.section_path, c.content FROM ({REVISION}) r \
+         c.ordinal, c.section_path, c.content AS chunk_text FROM ({REVISION}) r \
          LEFT JOIN (document d JOIN document_chunk c ON c.document_id = d.document_id) ON d.removed = FALSE \
          ORDER BY d.document_id, c.ordinal"
     );
     let rows = connection.on().fetch(Statement::composed(sql), &[]).await?;
-    let revision = rows.first().ok_or(Fault::Unreadable)?.int("revision")?;
+    let revision = rows.first().ok_or(Fault::Unreadable)?.text("revision")?;
     let chunks = rows.iter().filter_map(|row| chunk(row).transpose()).collect::<Result<_, _>>()?;
-    Ok((CorpusRevision(revision.to_string()), chunks))
+    Ok((CorpusRevision(revision), chunks))
 }
 
 fn chunk(row: &Row) -> Result<Option<Chunk>, Fault> {
@@ -68,7 +69,7 @@ fn chunk(row: &Row) -> Result<Option<Chunk>, Fault> {
         section_path: row.text("section_path")?,
         source: row.text("source")?,
         updated_at: row.time("updated_at")?.format(&Rfc3339).map_err(|_| Fault::Unreadable)?,
-        text: row.text("content")?,
+        text: row.text("chunk_text")?,
     }))
 }
 
@@ -161,6 +162,9 @@ async fn remove_in(transaction: &mut Transaction<'_>, document_id: &str) -> Resu
     let sql = "UPDATE document SET removed = TRUE, title = '', tags = '[]', source = '', content = '' \
                WHERE document_id = ? AND removed = FALSE";
     let removed = transaction.on().execute(sql, &[document_id.into()]).await?;
-    transaction.on().execute("DELETE FROM document_chunk WHERE document_id = ?", &[document_id.into()]).await?;
+    transaction
+        .on()
+        .execute("DELETE FROM document_chunk WHERE document_id = ?", &[document_id.into()])
+        .await?;
     Ok(removed == 1)
 }

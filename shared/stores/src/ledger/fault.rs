@@ -91,14 +91,18 @@ impl Fault {
         let complaint = match self {
             Self::Store(error) => return error,
             Self::Unreadable
-            | Self::Database(sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_)) => {
+            | Self::Database(
+                sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_),
+            ) => {
                 return StoreError::Corrupt { store: STORE, what };
             }
             Self::Timeout => Complaint::Timeout,
             Self::Raced => Complaint::Raced,
             Self::Database(sqlx::Error::PoolTimedOut) => Complaint::NoConnection,
             Self::Database(sqlx::Error::Io(error)) => Complaint::Lost(error),
-            Self::Database(_) => number.map_or(Complaint::Driver, |number| Complaint::Number(number.to_string())),
+            Self::Database(_) => {
+                number.map_or(Complaint::Driver, |number| Complaint::Number(number.to_string()))
+            }
         };
         StoreError::unavailable(STORE, what, complaint)
     }

@@ -6,8 +6,8 @@ use agent::ports::StoreError;
 use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{Connection as _, MySqlConnection, SqlSafeStr};
 
-use super::fault::{Fault, STORE};
 use super::Pools;
+use super::fault::{Fault, STORE};
 
 /// `(number, name, text)` of each file, in order.
 type Files = &'static [(i64, &'static str, &'static str)];
@@ -35,7 +35,7 @@ pub(super) async fn run(pools: &Pools) -> Result<Vec<i64>, StoreError> {
             for _ in 1..super::MAX_ATTEMPTS {
                 match sqlite(pool).await {
                     // Two processes that create the same file collide even before they can wait for each other.
-                    Err(Fault::Database(error)) if Fault::Database(error).is_transient() => {}
+                    Err(fault) if fault.is_transient() => {}
                     done => return done.map_err(|fault| fault.into_store_error(WHAT)),
                 }
             }
@@ -47,7 +47,8 @@ pub(super) async fn run(pools: &Pools) -> Result<Vec<i64>, StoreError> {
 async fn mysql(connection: &mut MySqlConnection) -> Result<Vec<i64>, StoreError> {
     let name = "CONCAT('superbiz-migrate:', SHA1(DATABASE()))";
     let lock = sqlx::AssertSqlSafe(format!("SELECT GET_LOCK({name}, {LOCK_SECONDS})"));
-    let locked: Option<i64> = sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(database_fault)?;
+    let locked: Option<i64> =
+        sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(database_fault)?;
     if locked != Some(1) {
         return Err(StoreError::Unavailable { store: STORE, what: "migration lock", source: None });
     }
@@ -124,7 +125,8 @@ mod tests {
             let names = std::fs::read_dir(root.join(database)).unwrap().map(|e| e.unwrap().file_name());
             let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
             names.sort();
-            let embedded: Vec<String> = files.iter().map(|(n, name, _)| format!("{n:04}_{name}.sql")).collect();
+            let embedded: Vec<String> =
+                files.iter().map(|(n, name, _)| format!("{n:04}_{name}.sql")).collect();
             assert_eq!(names, embedded, "{database}");
             assert_eq!(
                 files.iter().map(|f| f.0).collect::<Vec<_>>(),

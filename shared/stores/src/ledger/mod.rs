@@ -10,11 +10,11 @@ mod trace;
 
 use std::time::Duration;
 
+use agent::ports::StoreError;
 use agent::ports::documents::{Chunk, CorpusRevision, DocumentSource, DocumentStore, NewDocument};
 use agent::ports::ledger::{
     AuditBatch, CommitOutcome, Ledger, NewRun, RunPage, RunRow, TerminalCommit, TraceRows,
 };
-use agent::ports::StoreError;
 use async_trait::async_trait;
 use domain::ids::{CallerId, RunId, SessionId};
 use domain::question::PreviousTurn;
@@ -84,7 +84,6 @@ macro_rules! on_connection {
         }
     }};
 }
-use on_connection;
 
 impl SqlLedger {
     /// `mysql://user:password@host/schema?ssl-mode=…` or `sqlite://path`. Connects at the first use; call it within a runtime.
@@ -94,16 +93,22 @@ impl SqlLedger {
     pub fn connect_lazy(url: &str) -> Result<Self, AddressError> {
         const VARIABLE: &str = "DATABASE_URL";
         let pools = match url.split_once("://").map(|(scheme, _)| scheme) {
-            Some("mysql" | "mariadb") => Pools::MySql(mysql_pool(url).map_err(|_| AddressError::Invalid {
-                variable: VARIABLE,
-                why: "expected mysql://user:password@host:port/schema?ssl-mode=…",
-            })?),
+            Some("mysql" | "mariadb") => {
+                Pools::MySql(mysql_pool(url).map_err(|_| AddressError::Invalid {
+                    variable: VARIABLE,
+                    why: "expected mysql://user:password@host:port/schema?ssl-mode=…",
+                })?)
+            }
             #[cfg(feature = "sqlite")]
             Some("sqlite") => Pools::Sqlite(sqlite_pool(url).map_err(|_| AddressError::Invalid {
                 variable: VARIABLE,
                 why: "expected sqlite://path/to/file",
             })?),
-            _ => return Err(AddressError::Scheme { variable: VARIABLE, expected: "mysql://… or sqlite://…" }),
+            _ => {
+                return Err(AddressError::Scheme {
+                    variable: VARIABLE, expected: "mysql://… or sqlite://…"
+                });
+            }
         };
         Ok(Self { pools })
     }
@@ -152,7 +157,9 @@ fn mysql_pool(url: &str) -> Result<MySqlPool, sqlx::Error> {
         .max_lifetime(MAX_LIFETIME)
         .idle_timeout(MAX_IDLE)
         .test_before_acquire(false)
-        .before_acquire(|_, age| Box::pin(async move { Ok(age.age < MAX_LIFETIME && age.idle_for < MAX_IDLE) }))
+        .before_acquire(|_, age| {
+            Box::pin(async move { Ok(age.age < MAX_LIFETIME && age.idle_for < MAX_IDLE) })
+        })
         .connect_lazy_with(options))
 }
 
@@ -181,7 +188,9 @@ impl Ledger for SqlLedger {
 
     async fn commit(&self, terminal: &TerminalCommit) -> Result<CommitOutcome, StoreError> {
         let ending = runs::Ending::of(terminal)?;
-        on_connection!(self, "terminal state", |connection, repeated| runs::commit(connection, &ending, repeated))
+        on_connection!(self, "terminal state", |connection, repeated| runs::commit(
+            connection, &ending, repeated
+        ))
     }
 
     async fn audit(&self, batch: &AuditBatch) -> Result<(), StoreError> {

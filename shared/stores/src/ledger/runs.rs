@@ -38,13 +38,11 @@ async fn admit_in(
     repeated: bool,
 ) -> Result<Option<PreviousTurn>, Fault> {
     // The session and its latest released run in one round trip.
-    let session = transaction.on().fetch(
-        "SELECT s.caller AS owner, r.query, r.intent, r.outcome, r.conclusion FROM chat_session s \
-         LEFT JOIN diagnosis_run r ON r.session_id = s.session_id AND r.caller = s.caller AND r.status = 'RELEASED' \
-         AND r.run_id <> ? WHERE s.session_id = ? ORDER BY r.run_id DESC LIMIT 1",
-        &[run.run_id.into(), (&run.session_id).into()],
-    );
-    let previous = match session.await?.first() {
+    let sql = "SELECT s.caller AS owner, r.query, r.intent, r.outcome, r.conclusion FROM chat_session s \
+               LEFT JOIN diagnosis_run r ON r.session_id = s.session_id AND r.caller = s.caller AND r.status = 'RELEASED' \
+               AND r.run_id <> ? WHERE s.session_id = ? ORDER BY r.run_id DESC LIMIT 1";
+    let session = transaction.on().fetch(sql, &[run.run_id.into(), (&run.session_id).into()]).await?;
+    let previous = match session.first() {
         Some(row) if row.text("owner")? != run.caller.as_str() => return Err(conflict("session")),
         Some(row) => previous_turn(row)?,
         None => {
@@ -64,7 +62,8 @@ async fn admit_in(
 fn previous_turn(row: &Row) -> Result<Option<PreviousTurn>, Fault> {
     let Some(query) = row.optional_text("query")? else { return Ok(None) };
     let intent = row.optional_text("intent")?.as_deref().and_then(Intent::parse).ok_or(Fault::Unreadable)?;
-    let outcome = row.optional_text("outcome")?.as_deref().and_then(Outcome::parse).ok_or(Fault::Unreadable)?;
+    let outcome =
+        row.optional_text("outcome")?.as_deref().and_then(Outcome::parse).ok_or(Fault::Unreadable)?;
     let conclusion = row.optional_text("conclusion")?;
     Ok(Some(PreviousTurn::new(&query, intent, outcome, conclusion.as_deref())))
 }
@@ -142,7 +141,11 @@ impl Ending {
         };
         let (intent, released) = match &terminal.state {
             TerminalState::Failed { intent, code } => {
-                return Ok(Self { intent: intent.map(Intent::as_str), reason: Some(code.as_str()), ..ending });
+                return Ok(Self {
+                    intent: intent.map(Intent::as_str),
+                    reason: Some(code.as_str()),
+                    ..ending
+                });
             }
             TerminalState::Released { intent, released } => (intent, released),
         };

@@ -1,5 +1,5 @@
-//! A tiny Lambda function that the emulator's tests drive: it echoes, streams, panics, hangs and exits on request.
-//! With `ECHO_BUFFERED` in its environment it answers buffered, otherwise streamed.
+//! A tiny Lambda function that the emulator's tests drive: it echoes, streams, panics, hangs and exits on
+//! request. With `ECHO_BUFFERED` in its environment it answers buffered, otherwise streamed.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -31,7 +31,11 @@ async fn buffered(request: Request) -> Result<Response<lambda_http::Body>, Error
         path if path.ends_with("/binary") => lambda_http::Body::Binary(vec![0, 159, 146, 150]),
         _ => lambda_http::Body::Text(echo(&request).to_string()),
     };
-    let kind = if matches!(body, lambda_http::Body::Text(_)) { "application/json" } else { "application/octet-stream" };
+    let kind = if matches!(body, lambda_http::Body::Text(_)) {
+        "application/json"
+    } else {
+        "application/octet-stream"
+    };
     Ok(Response::builder().header("content-type", kind).header("set-cookie", "a=1").body(body)?)
 }
 
@@ -40,9 +44,9 @@ async fn streamed(request: Request) -> Result<Response<Body>, Error> {
     let path = request.raw_http_path().to_owned();
     let response = Response::builder();
     let response = match path.rsplit('/').next().unwrap_or_default() {
-        "stream" => response
-            .header("content-type", "text/event-stream")
-            .body(Body::from_stream(chunks(&request)))?,
+        "stream" => {
+            response.header("content-type", "text/event-stream").body(Body::from_stream(chunks(&request)))?
+        }
         "cookies" => response
             .status(201)
             .header("set-cookie", "a=1; Path=/")
@@ -62,7 +66,9 @@ async fn streamed(request: Request) -> Result<Response<Body>, Error> {
             tick();
             response.body(Body::from("ticking"))?
         }
-        _ => response.header("content-type", "application/json").body(Body::from(echo(&request).to_string()))?,
+        _ => response
+            .header("content-type", "application/json")
+            .body(Body::from(echo(&request).to_string()))?,
     };
     Ok(response)
 }
@@ -77,6 +83,7 @@ fn echo(request: &Request) -> Value {
         _ => "unknown",
     };
     let context = request.lambda_context_ref();
+    let variables = ["AWS_LAMBDA_INITIALIZATION_TYPE", "CARGO_MANIFEST_DIR", "ECHO_OWN"].map(has_variable);
     json!({
         "shape": shape,
         "method": request.method().as_str(),
@@ -89,7 +96,7 @@ fn echo(request: &Request) -> Value {
         "function": context.map(|context| context.env_config.function_name.clone()),
         "invocation": SEEN.load(Ordering::Relaxed),
         "pid": std::process::id(),
-        "variables": ["AWS_LAMBDA_INITIALIZATION_TYPE", "CARGO_MANIFEST_DIR", "ECHO_OWN"].map(has_variable),
+        "variables": variables,
     })
 }
 
@@ -109,7 +116,7 @@ fn chunks(request: &Request) -> impl futures_util::Stream<Item = Result<Bytes, I
                     "hang" => std::future::pending::<()>().await,
                     _ => {}
                 }
-                watch.finished = true;
+                watch.finish();
                 return None;
             }
             if let Some(gate) = gate {
@@ -129,6 +136,12 @@ async fn opened(gate: &std::path::Path) {
 /// Says on stdout whether the stream was read to its end.
 struct Leaving {
     finished: bool,
+}
+
+impl Leaving {
+    fn finish(&mut self) {
+        self.finished = true;
+    }
 }
 
 impl Drop for Leaving {

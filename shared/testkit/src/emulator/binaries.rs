@@ -7,8 +7,8 @@ use anyhow::{Context as _, bail};
 /// The binary `name` of the profile that the running executable was built with, `target/<profile>/<name>`.
 ///
 /// # Errors
-/// When it isn't there; the message names the command that builds it. Cargo builds the binaries of other packages
-/// only when asked, so it can also be older than its source: build first, then test.
+/// When it isn't there; the message names the command that builds it. Cargo builds the binaries of other
+/// packages only when asked, so it can also be older than its source: build first, then test.
 pub fn function_binary(name: &str) -> anyhow::Result<PathBuf> {
     let running = std::env::current_exe().context("the path of the running executable is unknown")?;
     let profile = profile_dir(&running)

@@ -91,24 +91,28 @@ pub struct EmulatorConfig {
     /// Kill the sandbox when an invocation exceeds its function's timeout.
     pub enforce_timeout: bool,
     /// `false` as on AWS: a function isn't told that its client has left. `true` as `cargo lambda watch`:
-    /// the connection on which the function sends its response is closed.
+    /// the connection on which the function sends its response is closed. A function notices at its next
+    /// write.
     pub propagate_disconnect: bool,
-    /// Stop the process between invocations, as Lambda does: work that goes on after the last frame then stands still.
+    /// Stop the process between invocations, as Lambda does: work that goes on after the last frame then
+    /// stands still.
     pub freeze_idle: bool,
     /// Sandboxes a function may have; a request beyond is throttled with 429.
     pub max_sandboxes: usize,
     /// Longest time from exec to the first poll.
     pub init_timeout: Duration,
-    /// Also set the variables that only real Lambda sets (`AWS_LAMBDA_INITIALIZATION_TYPE`, `LAMBDA_TASK_ROOT`,
-    /// `LAMBDA_RUNTIME_DIR`, `AWS_REGION`, `AWS_DEFAULT_REGION`). `AWS_EXECUTION_ENV` doesn't exist in OS-only runtimes.
+    /// Also set the variables that only real Lambda sets (`AWS_LAMBDA_INITIALIZATION_TYPE`,
+    /// `LAMBDA_TASK_ROOT`, `LAMBDA_RUNTIME_DIR`, `AWS_REGION`, `AWS_DEFAULT_REGION`). `AWS_EXECUTION_ENV`
+    /// doesn't exist in OS-only runtimes.
     pub real_lambda_variables: bool,
-    /// Acknowledge every segment of a function at once. The function's HTTP client leaves Nagle's algorithm on, so
-    /// with the kernel's delayed ACKs its frames come up to some 40 ms late and merge.
+    /// Acknowledge every segment of a function at once. The function's HTTP client leaves Nagle's algorithm
+    /// on, so with the kernel's delayed ACKs its frames come up to some 40 ms late and merge.
     pub quick_ack: bool,
 }
 
 impl EmulatorConfig {
-    /// The routes of local development (`/api/chat` → `chat`, everything else → `api`), v2 events, AWS's behaviour.
+    /// The routes of local development (`/api/chat` → `chat`, everything else → `api`), v2 events, AWS's
+    /// behaviour.
     pub fn new(functions: Vec<FunctionConfig>) -> Self {
         Self {
             functions,

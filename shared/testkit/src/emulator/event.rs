@@ -191,7 +191,9 @@ fn encode_body(config: &EmulatorConfig, headers: &HeaderMap, body: &Bytes) -> (O
     }
     let content_type = text(headers, &header::CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
     let is_text = content_type.starts_with("text/")
-        || ["json", "xml", "javascript", "x-www-form-urlencoded"].iter().any(|kind| content_type.contains(kind));
+        || ["json", "xml", "javascript", "x-www-form-urlencoded"]
+            .iter()
+            .any(|kind| content_type.contains(kind));
     match std::str::from_utf8(body) {
         Ok(plain) if is_text && config.body_encoding == BodyEncoding::AsGateway => {
             (Some(plain.to_owned()), false)

@@ -9,9 +9,9 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use super::config::{EmulatorConfig, FunctionConfig};
+use super::invocation::ReplySlot;
 use super::logs::LogBuffer;
 use super::reply::{Failure, Reply};
-use super::runtime_api::ReplySlot;
 use super::sandbox::{Sandbox, SandboxInfo};
 
 pub(super) struct Function {
@@ -52,7 +52,8 @@ impl Function {
         }
     }
 
-    /// The function's reply. The invocation goes on by itself when the caller stops waiting, as it does on AWS.
+    /// The function's reply. The invocation goes on by itself when the caller stops waiting, as it does on
+    /// AWS.
     pub(super) async fn invoke(self: &Arc<Self>, request_id: String, event: Bytes) -> Reply {
         let Some(place) = self.reserve() else { return Reply::Failed(Failure::Throttled) };
         let (sender, reply) = oneshot::channel();

@@ -1,14 +1,15 @@
-//! A local AWS Lambda that behaves like the real one: the real function binaries as child processes, a Runtime API
-//! for each, and an HTTP front door that turns requests into events and replies into responses.
+//! A local AWS Lambda that behaves like the real one: the real function binaries as child processes, a
+//! Runtime API for each, and an HTTP front door that turns requests into events and replies into responses.
 //!
-//! What it can't do: limit CPU or memory, and send `SHUTDOWN` to extensions. Timeouts count from the moment the
-//! function takes the event, as on Lambda.
+//! What it can't do: limit CPU or memory, and send `SHUTDOWN` to extensions. Timeouts count from the moment
+//! the function takes the event, as on Lambda.
 
 mod binaries;
 mod config;
 mod event;
 mod front;
 mod function;
+mod invocation;
 mod logs;
 mod process;
 mod quick_ack;
@@ -66,7 +67,11 @@ impl Emulator {
             ensure!(names.contains(&target.as_str()), "a route leads to {target}, which is no function");
         }
         for function in &config.functions {
-            ensure!(function.binary.is_file(), "{} does not exist: build it first", function.binary.display());
+            ensure!(
+                function.binary.is_file(),
+                "{} does not exist: build it first",
+                function.binary.display()
+            );
         }
         let address = listener.local_addr()?;
         let (logs, tasks) = (LogBuffer::new(), TaskTracker::new());

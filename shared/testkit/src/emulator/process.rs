@@ -1,5 +1,5 @@
-//! One child process: its output, its memory, its end. Threads instead of tasks, so that it also ends cleanly when
-//! it is dropped outside a runtime.
+//! One child process: its output, its memory, its end. Threads instead of tasks, so that it also ends cleanly
+//! when it is dropped outside a runtime.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -44,9 +44,7 @@ impl Process {
             .filter_map(|(pipe, stream)| {
                 let (logs, function) = (logs.clone(), function.to_owned());
                 let pid = pid.as_raw_pid().unsigned_abs();
-                pipe.map(|pipe| {
-                    std::thread::spawn(move || read_lines(pipe, stream, &function, pid, &logs))
-                })
+                pipe.map(|pipe| std::thread::spawn(move || read_lines(pipe, stream, &function, pid, &logs)))
             })
             .collect::<Vec<_>>();
         let reaped = Arc::new(Mutex::new(false));
@@ -57,7 +55,8 @@ impl Process {
             move || {
                 let status = reap(&mut child, pid, &reaped);
                 drop(gone_sender);
-                // The exit is announced after the last line, so that whoever waits for it sees a complete log.
+                // The exit is announced after the last line, so that whoever waits for it sees a complete
+                // log.
                 for reader in readers {
                     drop(reader.join());
                 }
@@ -127,7 +126,7 @@ impl Process {
     fn signal(&self, signal: Signal) {
         let reaped = self.reaped.lock().unwrap_or_else(PoisonError::into_inner);
         if !*reaped {
-            drop(kill_process(self.pid, signal));
+            let _ = kill_process(self.pid, signal);
         }
     }
 }

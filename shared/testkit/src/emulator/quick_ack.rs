@@ -41,7 +41,7 @@ impl QuickAckStream {
     fn acknowledge(&self) {
         #[cfg(target_os = "linux")]
         if self.quick_ack {
-            drop(rustix::net::sockopt::set_tcp_quickack(&self.inner, true));
+            let _ = rustix::net::sockopt::set_tcp_quickack(&self.inner, true);
         }
     }
 }

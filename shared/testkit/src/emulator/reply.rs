@@ -193,8 +193,7 @@ fn head(fields: &Map<String, Value>) -> Result<Response<Body>, Failure> {
 /// A name in `multiValueHeaders` hides the same name in `headers`.
 fn merged_headers(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let of = |key: &str| fields.get(key).and_then(Value::as_object).into_iter().flatten();
-    let hidden =
-        |name: &str| of("multiValueHeaders").any(|(other, _)| other.eq_ignore_ascii_case(name));
+    let hidden = |name: &str| of("multiValueHeaders").any(|(other, _)| other.eq_ignore_ascii_case(name));
     of("multiValueHeaders").chain(of("headers").filter(|(name, _)| !hidden(name))).collect()
 }
 

@@ -1,4 +1,5 @@
-//! The Lambda Runtime API of one sandbox, as the function's runtime client sees it: `next`, `response`, `error`.
+//! The Lambda Runtime API of one sandbox, as the function's runtime client sees it: `next`, `response`,
+//! `error`.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -8,46 +9,19 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{get, post};
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::config::DeadlineHeader;
 use super::event::epoch_ms;
+use super::invocation::{Offer, ReplySlot};
 use super::process::Process;
 use super::reply::{Chunk, Failure, Reply, StreamBroken, Streamed};
 
 /// Lambda's limit for a buffered response, in bytes.
 const MAX_BUFFERED: usize = 6 * 1024 * 1024;
-
-/// One invocation on its way to the function.
-pub(super) struct Offer {
-    pub(super) request_id: String,
-    pub(super) event: Bytes,
-    pub(super) reply: ReplySlot,
-    /// Told when the function has taken the event.
-    pub(super) handed_over: oneshot::Sender<()>,
-    /// Told when the function's whole response has arrived.
-    pub(super) finished: oneshot::Sender<()>,
-}
-
-/// The place for the one reply of an invocation; whoever comes first fills it.
-#[derive(Clone)]
-pub(super) struct ReplySlot(Arc<Mutex<Option<oneshot::Sender<Reply>>>>);
-
-impl ReplySlot {
-    pub(super) fn new(sender: oneshot::Sender<Reply>) -> Self {
-        Self(Arc::new(Mutex::new(Some(sender))))
-    }
-
-    /// Does nothing when there already was a reply or nobody waits any more.
-    pub(super) fn fill(&self, reply: Reply) {
-        if let Some(sender) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            drop(sender.send(reply));
-        }
-    }
-}
 
 struct Current {
     request_id: String,
@@ -61,6 +35,9 @@ pub(super) struct RuntimeApi {
     first_poll: OnceLock<Instant>,
     /// Set when this sandbox is frozen while it waits.
     freezable: OnceLock<Arc<Process>>,
+    /// Reads on from a response whose client has left, until the function has seen our answer.
+    abandoned: Mutex<Option<AbortOnDropHandle<()>>>,
+    tasks: TaskTracker,
     arn: String,
     deadline: DeadlineHeader,
     timeout: Duration,
@@ -72,12 +49,15 @@ impl RuntimeApi {
         offers: mpsc::Receiver<Offer>,
         function: &super::FunctionConfig,
         config: &super::EmulatorConfig,
+        tasks: &TaskTracker,
     ) -> Self {
         Self {
             offers: tokio::sync::Mutex::new(offers),
             current: Mutex::new(None),
             first_poll: OnceLock::new(),
             freezable: OnceLock::new(),
+            abandoned: Mutex::new(None),
+            tasks: tasks.clone(),
             arn: format!("arn:aws:lambda:us-east-1:000000000000:function:{}", function.name),
             deadline: config.deadline,
             timeout: function.timeout,
@@ -115,6 +95,14 @@ impl RuntimeApi {
         }
     }
 
+    /// Closing a connection with unread bytes on it resets it, and a function that loses our answer that way
+    /// exits. So the rest is read until it polls again; then it has the answer, and the connection is closed.
+    fn abandon(&self, mut body: Body) {
+        let reading = self.tasks.spawn(async move { while let Some(Ok(_)) = body.frame().await {} });
+        let mut abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        *abandoned = Some(AbortOnDropHandle::new(reading));
+    }
+
     /// The next event; a function that must wait for it may be frozen meanwhile.
     async fn next_offer(&self) -> Option<Offer> {
         let mut offers = self.offers.lock().await;
@@ -131,13 +119,14 @@ impl RuntimeApi {
 
 async fn next(State(api): State<Arc<RuntimeApi>>) -> Response<Body> {
     api.first_poll.get_or_init(Instant::now);
+    drop(api.abandoned.lock().unwrap_or_else(PoisonError::into_inner).take());
     let Some(offer) = api.next_offer().await else {
         return answer(StatusCode::GONE, "SandboxClosed");
     };
     let current =
         Current { request_id: offer.request_id.clone(), reply: offer.reply, finished: offer.finished };
     *api.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
-    drop(offer.handed_over.send(()));
+    let _ = offer.handed_over.send(());
     let trace = offer.request_id.replace('-', "");
     Response::builder()
         .header("content-type", "application/json")
@@ -163,7 +152,12 @@ async fn response(
         let prelude = is("content-type", "application/vnd.awslambda.http-integration-response");
         let (sender, chunks) = mpsc::channel(8);
         current.reply.fill(Reply::Streamed(Streamed { prelude, chunks }));
-        forward(body, sender, api.propagate_disconnect).await;
+        match forward(body, sender, api.propagate_disconnect).await {
+            End::Whole => {}
+            // Whoever waits for the end of the invocation will see the end of the process.
+            End::Broken => return answer(StatusCode::BAD_REQUEST, "TruncatedResponse"),
+            End::Abandoned(body) => api.abandon(body),
+        }
         StatusCode::ACCEPTED
     } else {
         match Limited::new(body, MAX_BUFFERED).collect().await {
@@ -171,41 +165,52 @@ async fn response(
                 current.reply.fill(Reply::Buffered(whole.to_bytes()));
                 StatusCode::ACCEPTED
             }
-            Err(_) => {
+            Err(fault) if fault.is::<LengthLimitError>() => {
                 current.reply.fill(Reply::Failed(Failure::ResponseTooLarge));
                 StatusCode::PAYLOAD_TOO_LARGE
             }
+            Err(_) => return answer(StatusCode::BAD_REQUEST, "TruncatedResponse"),
         }
     };
-    drop(current.finished.send(()));
+    let _ = current.finished.send(());
     answer(status, "OK")
 }
 
-/// Passes frames on as they come. When the client has left, the rest is read and thrown away, or, with
-/// `stop_early`, left unread: the server then closes the connection after its answer.
-async fn forward(mut body: Body, sender: mpsc::Sender<Chunk>, stop_early: bool) {
+/// How a streamed response ended.
+enum End {
+    Whole,
+    /// The function's connection broke: most likely it died.
+    Broken,
+    /// The client has left and the function shall notice.
+    Abandoned(Body),
+}
+
+/// Passes frames on as they come. When the client has left, the rest is read and thrown away, unless
+/// `stop_early`.
+async fn forward(mut body: Body, sender: mpsc::Sender<Chunk>, stop_early: bool) -> End {
     loop {
         let frame = tokio::select! {
             frame = body.frame() => frame,
-            () = sender.closed(), if stop_early => return,
+            () = sender.closed(), if stop_early => return End::Abandoned(body),
         };
-        let chunk = match frame {
-            None => return,
-            Some(Err(_)) => Err(StreamBroken),
+        let (chunk, end) = match frame {
+            None => return End::Whole,
+            Some(Err(_)) => (Err(StreamBroken), Some(End::Broken)),
             Some(Ok(frame)) => match frame.into_data() {
-                Ok(data) => Ok(data),
+                Ok(data) => (Ok(data), None),
                 // Trailers report a fault in mid-stream.
                 Err(frame) => match frame.into_trailers() {
                     Ok(trailers) if trailers.contains_key("lambda-runtime-function-error-type") => {
-                        Err(StreamBroken)
+                        (Err(StreamBroken), Some(End::Whole))
                     }
                     _ => continue,
                 },
             },
         };
-        let broken = chunk.is_err();
-        if (sender.send(chunk).await.is_err() && stop_early) || broken {
-            return;
+        // A client that has left is noticed at the top.
+        let _ = sender.send(chunk).await;
+        if let Some(end) = end {
+            return end;
         }
     }
 }
@@ -219,7 +224,7 @@ async fn error(State(api): State<Arc<RuntimeApi>>, Path(id): Path<String>, body:
         Err(_) => Value::Null,
     };
     current.reply.fill(Reply::Failed(Failure::FunctionError(diagnostic)));
-    drop(current.finished.send(()));
+    let _ = current.finished.send(());
     answer(StatusCode::ACCEPTED, "OK")
 }
 

@@ -12,11 +12,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::config::{EmulatorConfig, FunctionConfig};
+use super::invocation::{Offer, ReplySlot};
 use super::logs::LogBuffer;
 use super::process::{Memory, Process};
 use super::quick_ack::QuickAckListener;
 use super::reply::{Failure, Reply};
-use super::runtime_api::{Offer, ReplySlot, RuntimeApi};
+use super::runtime_api::RuntimeApi;
 
 /// What a test may know of a running sandbox.
 #[derive(Debug, Clone)]
@@ -55,7 +56,7 @@ impl Sandbox {
         let inner = TcpListener::bind(("127.0.0.1", 0)).await.context("no port for a Runtime API")?;
         let address = inner.local_addr()?.to_string();
         let (offers, receiver) = mpsc::channel(1);
-        let api = Arc::new(RuntimeApi::new(receiver, function, config));
+        let api = Arc::new(RuntimeApi::new(receiver, function, config, tasks));
         let listener = QuickAckListener { inner, quick_ack: config.quick_ack };
         let router = api.router();
         let server = tasks.spawn(async move {

@@ -48,26 +48,27 @@ impl Invariants {
         if self.compared_bytes == 0 { 0.0 } else { self.shared_bytes as f64 / self.compared_bytes as f64 }
     }
 
-    /// A request continues the conversation whose latest prefix it begins with, repeats its latest request (a retry), or
-    /// opens a new one. A longer one that does none of these has rewritten history.
+    /// A request opens a conversation, or it continues the one whose latest prefix it begins with (or repeats it: a retry). A
+    /// longer one that does neither has rewritten history. Runs that ask the same question at once open one conversation each.
     fn check_prefix(&mut self, request: &Received, faults: &mut Vec<String>) {
-        let latest = |c: &Conversation| request.body.starts_with(&c.prefix);
-        match self.conversations.iter_mut().rev().find(|c| latest(c)) {
-            Some(conversation) => {
+        let (prefix, body) = (request.prefix().to_vec(), request.body.to_vec());
+        let continued = self.conversations.iter_mut().filter(|c| request.body.starts_with(&c.prefix));
+        match continued.max_by_key(|c| c.prefix.len()) {
+            Some(conversation) if request.messages.len() > 2 => {
                 // A retry is the same request, not the next one.
-                if conversation.prefix != request.prefix() {
-                    let shared = conversation.body.iter().zip(request.body.iter()).take_while(|(a, b)| a == b);
-                    self.shared_bytes += shared.count() as u64;
+                if conversation.prefix != prefix {
+                    let shared = conversation.body.iter().zip(&body).take_while(|(a, b)| a == b).count();
+                    self.shared_bytes += shared as u64;
                     self.compared_bytes += conversation.body.len() as u64;
                 }
-                conversation.prefix = request.prefix().to_vec();
-                conversation.body = request.body.to_vec();
+                *conversation = Conversation { prefix, body };
             }
-            None => {
+            _ => {
                 if request.messages.len() > 2 {
-                    faults.push("tools, system prompt or earlier messages changed within a conversation".into());
+                    faults.push(
+                        "tools, system prompt or earlier messages changed within a conversation".into(),
+                    );
                 }
-                let (prefix, body) = (request.prefix().to_vec(), request.body.to_vec());
                 self.conversations.push(Conversation { prefix, body });
             }
         }
@@ -157,7 +158,10 @@ mod tests {
     }
 
     fn faults(rest: Vec<Value>) -> usize {
-        let mut messages = vec![json!({ "role": "system", "content": "superbiz/route\n" }), json!({ "role": "user", "content": "{}" })];
+        let mut messages = vec![
+            json!({ "role": "system", "content": "superbiz/route\n" }),
+            json!({ "role": "user", "content": "{}" }),
+        ];
         messages.extend(rest);
         let mut invariants = Invariants::default();
         invariants.check(&request(json!(messages)));

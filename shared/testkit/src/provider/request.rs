@@ -31,6 +31,8 @@ pub struct Received {
 pub struct OfferedTool {
     pub name: String,
     pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
 }
 
 /// The fields that every request has; everything else is looked up loosely.
@@ -55,7 +57,10 @@ impl Received {
             model: outline.model,
             role: role_of(&system),
             system,
-            tools: loose["tools"].as_array().map(|list| list.iter().map(offered).collect()).unwrap_or_default(),
+            tools: loose["tools"]
+                .as_array()
+                .map(|list| list.iter().map(offered).collect())
+                .unwrap_or_default(),
             tool_choice: loose["tool_choice"].as_str().map(str::to_owned),
             schema_name: loose["response_format"]["json_schema"]["name"].as_str().map(str::to_owned),
             max_tokens: limit("max_tokens").or_else(|| limit("max_completion_tokens")),
@@ -95,5 +100,9 @@ fn role_of(system: &str) -> Option<Role> {
 
 fn offered(tool: &Value) -> OfferedTool {
     let text = |name: &str| tool["function"][name].as_str().unwrap_or_default().to_owned();
-    OfferedTool { name: text("name"), description: text("description") }
+    OfferedTool {
+        name: text("name"),
+        description: text("description"),
+        parameters: tool["function"]["parameters"].clone(),
+    }
 }

@@ -80,7 +80,11 @@ impl Script {
     }
 
     pub async fn start(self) -> io::Result<ScriptedProvider> {
-        let stage = Arc::new(Mutex::new(Stage { script: self, requests: Vec::new(), invariants: Invariants::default() }));
+        let stage = Arc::new(Mutex::new(Stage {
+            script: self,
+            requests: Vec::new(),
+            invariants: Invariants::default(),
+        }));
         let acting = Arc::clone(&stage);
         let server = ModelServer::start(0, Arc::new(move |request| lock(&acting).perform(request))).await?;
         Ok(ScriptedProvider { server, stage })

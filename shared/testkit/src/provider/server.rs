@@ -70,7 +70,8 @@ async fn exchange(
 ) -> Response {
     let authorization = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let Ok(request) = Received::parse(body, authorization) else {
-        return (StatusCode::BAD_REQUEST, r#"{"error":{"message":"no chat completions request"}}"#).into_response();
+        return (StatusCode::BAD_REQUEST, r#"{"error":{"message":"no chat completions request"}}"#)
+            .into_response();
     };
     let reply = answer(&request);
     let body = reply.body(&request, serial.fetch_add(1, Ordering::Relaxed));
@@ -173,7 +174,11 @@ struct BreakableStream {
 }
 
 impl AsyncRead for BreakableStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }

@@ -145,9 +145,9 @@ impl Scenario {
         })
     }
 
-    /// Writes logs, runbooks, `business.db` and `data_sources.toml` into `dir`, which may not have them yet. All times
-    /// of logs and rows are moved by the whole minutes between the scenario's clock and `now`; times in runbooks
-    /// are rules, not events, and stay.
+    /// Writes logs, runbooks, `business.db` and `data_sources.toml` into `dir`, which may not have them yet.
+    /// All times of logs and rows are moved by the whole minutes between the scenario's clock and `now`;
+    /// times in runbooks are rules, not events, and stay.
     ///
     /// # Errors
     /// When a file can't be read or written, or the SQL fails.
@@ -164,7 +164,8 @@ impl Scenario {
         };
         ensure!(!place.database.exists(), "{} already exists", place.database.display());
         std::fs::create_dir_all(dir)?;
-        std::fs::copy(self.folder.join("data_sources.toml"), &place.data_sources).context("data_sources.toml")?;
+        std::fs::copy(self.folder.join("data_sources.toml"), &place.data_sources)
+            .context("data_sources.toml")?;
         copy_texts(&self.folder.join("logs"), &place.logs, |text| shift.timestamps(text))?;
         copy_texts(&self.folder.join("runbooks"), &place.runbooks, str::to_owned)?;
         let sql = std::fs::read_to_string(self.folder.join("business.sql")).context("business.sql")?;
@@ -196,7 +197,8 @@ fn copy_texts(from: &Path, to: &Path, change: impl Fn(&str) -> String) -> anyhow
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from).with_context(|| from.display().to_string())? {
         let entry = entry?;
-        let text = std::fs::read_to_string(entry.path()).with_context(|| entry.path().display().to_string())?;
+        let text =
+            std::fs::read_to_string(entry.path()).with_context(|| entry.path().display().to_string())?;
         std::fs::write(to.join(entry.file_name()), change(&text))?;
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Moves the times in a text by whole minutes: seconds, fractions, separators and everything else stay as they are.
+//! Moves the times in a text by whole minutes: seconds, fractions, separators and everything else stay as
+//! they are.
 
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime, PrimitiveDateTime, Time};
@@ -73,7 +74,8 @@ impl Shift {
     }
 }
 
-/// The start of `text` when it has the pattern's form (`d` a digit, `t` a `T` or a space) and no digit follows.
+/// The start of `text` when it has the pattern's form (`d` a digit, `t` a `T` or a space) and no digit
+/// follows.
 fn matching<'a>(text: &'a str, pattern: &str) -> Option<&'a str> {
     let start = text.get(..pattern.len())?;
     let fits = start.bytes().zip(pattern.bytes()).all(|(byte, form)| match form {
@@ -108,8 +110,14 @@ mod tests {
             ("2026-11-30T23:05:59Z x", "2026-12-01T00:40:59Z x"),
             ("'2026-12-31 22:25:01.000123'", "'2027-01-01 00:00:01.000123'"),
             ("NotAfter 2026-11-30T06:05:00Z\\njavax", "NotAfter 2026-11-30T07:40:00Z\\njavax"),
-            ("resets at 16:00 UTC, 2026-11-30, 42026-11-30T06:05:00Z", "resets at 16:00 UTC, 2026-11-30, 42026-11-30T06:05:00Z"),
-            ("2026-13-30T06:05:00Z 二〇 2026-02-30 06:05:00", "2026-13-30T06:05:00Z 二〇 2026-02-30 06:05:00"),
+            (
+                "resets at 16:00 UTC, 2026-11-30, 42026-11-30T06:05:00Z",
+                "resets at 16:00 UTC, 2026-11-30, 42026-11-30T06:05:00Z",
+            ),
+            (
+                "2026-13-30T06:05:00Z 二〇 2026-02-30 06:05:00",
+                "2026-13-30T06:05:00Z 二〇 2026-02-30 06:05:00",
+            ),
         ];
         for (from, to) in cases {
             assert_eq!(shift.timestamps(from), to);

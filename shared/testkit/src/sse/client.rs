@@ -38,12 +38,16 @@ pub fn loopback_client() -> Result<reqwest::Client, AskError> {
     Ok(client.build()?)
 }
 
-/// Posts `body` as JSON (unless `headers` say otherwise) and returns once the response's head is there. A refusal
-/// is an answer too: its stream has no events, and [`Stream::collect`] has the problem document.
+/// Posts `body` as JSON (unless `headers` say otherwise) and returns once the response's head is there. A
+/// refusal is an answer too: its stream has no events, and [`Stream::collect`] has the problem document.
 ///
 /// # Errors
 /// No connection, or a head that the contract doesn't allow.
-pub async fn ask(url: &str, body: impl Into<reqwest::Body>, headers: &[(&str, &str)]) -> Result<Stream, AskError> {
+pub async fn ask(
+    url: &str,
+    body: impl Into<reqwest::Body>,
+    headers: &[(&str, &str)],
+) -> Result<Stream, AskError> {
     let mut request = loopback_client()?.post(url).body(body);
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
         request = request.header("content-type", "application/json");

@@ -1,5 +1,5 @@
-//! Bytes → frames: lines are split at LF only, and a line is decoded when it is complete, so a character may be cut
-//! anywhere.
+//! Bytes → frames: lines are split at LF only, and a line is decoded when it is complete, so a character may
+//! be cut anywhere.
 
 use super::Fault;
 
@@ -31,7 +31,8 @@ impl Decoder {
         for &byte in bytes {
             match byte {
                 b'\n' => {
-                    let line = String::from_utf8(std::mem::take(&mut self.line)).map_err(|_| Fault::NotUtf8)?;
+                    let line =
+                        String::from_utf8(std::mem::take(&mut self.line)).map_err(|_| Fault::NotUtf8)?;
                     frames.extend(self.end_line(&line)?);
                 }
                 // No raw CR or other control byte is needed anywhere: JSON escapes them.

@@ -1,5 +1,5 @@
-//! The five events as the contract words them. Written down again here instead of taken from the product's types, so
-//! that a mistake there shows.
+//! The five events as the contract words them. Written down again here instead of taken from the product's
+//! types, so that a mistake there shows.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -105,7 +105,8 @@ const INTENTS: &[(&str, &str)] = &[
 
 impl Event {
     /// # Errors
-    /// An unknown name, data that is not compact JSON, or data with other fields or words than the contract's.
+    /// An unknown name, data that is not compact JSON, or data with other fields or words than the
+    /// contract's.
     pub fn parse(name: &str, data: &str) -> Result<Self, Fault> {
         if !is_compact(data) {
             return Err(Fault::NotCompact(data.to_owned()));

@@ -1,5 +1,5 @@
-//! A strict client of `POST /api/chat`: it accepts nothing that the contract doesn't allow, and remembers when each
-//! event arrived.
+//! A strict client of `POST /api/chat`: it accepts nothing that the contract doesn't allow, and remembers
+//! when each event arrived.
 
 mod client;
 mod decoder;

@@ -44,7 +44,8 @@ impl Problem {
             let body = String::from_utf8_lossy(body);
             return Err(fault(format!("media type {media:?}, body {body:?}")));
         }
-        let document = serde_json::from_slice::<Map<String, Value>>(body).map_err(|error| fault(error.to_string()))?;
+        let document =
+            serde_json::from_slice::<Map<String, Value>>(body).map_err(|error| fault(error.to_string()))?;
         let member = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
         let required = |name: &str| {
             member(name).filter(|text| !text.is_empty()).ok_or_else(|| fault(format!("no {name:?}")))

@@ -76,7 +76,11 @@ impl Transcript {
     /// From the request to the first event, then from event to event.
     pub fn gaps(&self) -> Vec<Duration> {
         let before = std::iter::once(self.asked_at).chain(self.events.iter().map(|arrived| arrived.at));
-        self.events.iter().zip(before).map(|(arrived, before)| arrived.at.saturating_duration_since(before)).collect()
+        self.events
+            .iter()
+            .zip(before)
+            .map(|(arrived, before)| arrived.at.saturating_duration_since(before))
+            .collect()
     }
 
     fn find<'a, T>(&'a self, pick: impl Fn(&'a Event) -> Option<&'a T>) -> Option<&'a T> {

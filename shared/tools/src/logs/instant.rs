@@ -48,7 +48,8 @@ pub fn from_epoch(number: f64) -> Option<OffsetDateTime> {
         n if n < 1e17 => number / 1e6,
         _ => number / 1e9,
     };
-    let nanoseconds = (seconds * 1e3).round() as i128 * 1_000_000;
+    // A float's cast saturates, so that nonsense is out of range and not a panic.
+    let nanoseconds = ((seconds * 1e3).round() as i128).checked_mul(1_000_000)?;
     OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok().filter(|at| (1970..=9999).contains(&at.year()))
 }
 

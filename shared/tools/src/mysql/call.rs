@@ -2,9 +2,9 @@
 
 use sqlparser::ast::{
     CastKind, CeilFloorKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, JsonReturningClause, NullTreatment,
-    ObjectName, ObjectNamePart, TypedString, Value, ValueWithSpan, WindowFrame, WindowFrameBound, WindowFrameUnits,
-    WindowSpec, WindowType,
+    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, JsonReturningClause,
+    NullTreatment, ObjectName, ObjectNamePart, TypedString, Value, ValueWithSpan, WindowFrame,
+    WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 use super::functions;
@@ -18,16 +18,8 @@ const MAX_BUILT: f64 = 1024.0;
 
 impl Walk<'_> {
     pub(super) fn function(&mut self, function: &Function) -> Checked {
-        let Function {
-            name,
-            uses_odbc_syntax,
-            parameters,
-            args,
-            within_group,
-            filter,
-            null_treatment,
-            over,
-        } = function;
+        let Function { name, uses_odbc_syntax, parameters, args, within_group, filter, null_treatment, over } =
+            function;
         let name = self.function_name(name)?;
         if *uses_odbc_syntax || !matches!(parameters, FunctionArguments::None) {
             return Err(unsupported("this form of a function call"));
@@ -67,7 +59,10 @@ impl Walk<'_> {
                     format!("function {} is not allowed; {}", echo(value), functions::advice(value, dialect)),
                 ))
             }
-            _ => Err(Refusal::new(Rule::Function, "functions are called by their bare name, not quoted or qualified")),
+            _ => Err(Refusal::new(
+                Rule::Function,
+                "functions are called by their bare name, not quoted or qualified",
+            )),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Walks the smaller clauses of a query: GROUP BY, ORDER BY, LIMIT, modifiers and `*`.
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, LimitClause, Offset, OffsetRows, OrderByExpr, OrderByOptions, OrderBySort,
-    SelectModifiers, Value, WildcardAdditionalOptions,
+    Expr, GroupByExpr, GroupByWithModifier, LimitClause, Offset, OffsetRows, OrderByExpr, OrderByOptions,
+    OrderBySort, SelectModifiers, Value, WildcardAdditionalOptions,
 };
 
 use super::query::{Checked, Walk};
@@ -57,9 +57,7 @@ impl Walk<'_> {
 
     fn limit_value(&mut self, value: &Expr) -> Checked {
         match value {
-            Expr::Value(literal)
-                if matches!(literal.value, Value::Number(_, _) | Value::Placeholder(_)) =>
-            {
+            Expr::Value(literal) if matches!(literal.value, Value::Number(_, _) | Value::Placeholder(_)) => {
                 self.literal(literal)
             }
             _ => Err(unsupported("LIMIT and OFFSET by anything but a number or ?")),

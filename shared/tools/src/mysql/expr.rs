@@ -55,9 +55,11 @@ impl Walk<'_> {
                 self.expr(expr)
             }
             Expr::Between { expr, negated: _, low, high } => self.all([expr.as_ref(), low, high]),
-            Expr::In { .. } | Expr::Exists { .. } | Expr::Subquery(_) | Expr::AnyOp { .. } | Expr::AllOp { .. } => {
-                self.sub_query(expr)
-            }
+            Expr::In { .. }
+            | Expr::Exists { .. }
+            | Expr::Subquery(_)
+            | Expr::AnyOp { .. }
+            | Expr::AllOp { .. } => self.sub_query(expr),
             Expr::Like { .. } | Expr::RLike { .. } | Expr::MatchAgainst { .. } => self.text_match(expr),
             Expr::Tuple(items) => self.all(items),
             Expr::Function(function) => self.function(function),
@@ -112,7 +114,9 @@ impl Walk<'_> {
             Expr::RLike { negated: _, expr, pattern, regexp: _ } if !self.scope.is_sqlite() => {
                 self.all([expr.as_ref(), pattern])
             }
-            Expr::MatchAgainst { columns, match_value, opt_search_modifier: _ } if !self.scope.is_sqlite() => {
+            Expr::MatchAgainst { columns, match_value, opt_search_modifier: _ }
+                if !self.scope.is_sqlite() =>
+            {
                 columns.iter().try_for_each(|column| shapes::names(column, false))?;
                 self.literal(match_value)
             }

@@ -3,7 +3,8 @@
 use sqlparser::ast::{
     FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, JsonTableColumn,
     JsonTableColumnErrorHandling, JsonTableNamedColumn, JsonTableNestedColumn, ObjectName, ObjectNamePart,
-    TableFactor, TableFunctionArgs, TableIndexDirective, TableIndexHints, TableWithJoins, Value, ValueWithSpan,
+    TableFactor, TableFunctionArgs, TableIndexDirective, TableIndexHints, TableWithJoins, Value,
+    ValueWithSpan,
 };
 
 use super::query::{Checked, Walk};
@@ -138,7 +139,14 @@ impl Walk<'_> {
 
     fn json_column(&mut self, column: &JsonTableColumn) -> Checked {
         match column {
-            JsonTableColumn::Named(JsonTableNamedColumn { name, r#type, path: at, exists: _, on_empty, on_error }) => {
+            JsonTableColumn::Named(JsonTableNamedColumn {
+                name,
+                r#type,
+                path: at,
+                exists: _,
+                on_empty,
+                on_error,
+            }) => {
                 shapes::name(name, false)?;
                 shapes::data_type(r#type)?;
                 path(at)?;
@@ -170,21 +178,27 @@ fn path(value: &ValueWithSpan) -> Checked {
 /// Index hints only choose among access paths of a table that may be read anyway.
 fn index_hint(directive: &TableIndexDirective, sqlite: bool) -> Checked {
     match directive {
-        TableIndexDirective::MySql(TableIndexHints { hint_type: _, index_type: _, for_clause: _, index_names })
-            if !sqlite =>
-        {
+        TableIndexDirective::MySql(TableIndexHints {
+            hint_type: _,
+            index_type: _,
+            for_clause: _,
+            index_names,
+        }) if !sqlite => {
             // PRIMARY is reserved but is the name of an index.
             index_names
                 .iter()
                 .filter(|index| !index.value.eq_ignore_ascii_case("PRIMARY"))
                 .try_for_each(|index| shapes::name(index, sqlite))
         }
-        TableIndexDirective::MySql(_) | TableIndexDirective::IndexedBy(_) | TableIndexDirective::NotIndexed => {
-            Err(unsupported("this index hint"))
-        }
+        TableIndexDirective::MySql(_)
+        | TableIndexDirective::IndexedBy(_)
+        | TableIndexDirective::NotIndexed => Err(unsupported("this index hint")),
     }
 }
 
 fn not_a_table() -> Refusal {
-    Refusal::new(Rule::TableSource, "FROM may hold tables, sub-queries and JSON_TABLE only, not other functions")
+    Refusal::new(
+        Rule::TableSource,
+        "FROM may hold tables, sub-queries and JSON_TABLE only, not other functions",
+    )
 }

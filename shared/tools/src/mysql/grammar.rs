@@ -23,7 +23,8 @@ impl Dialect for MySqlGrammar {
     }
 
     as_mysql! {
-        supports_string_literal_backslash_escape supports_string_literal_concatenation ignores_wildcard_escapes
+        supports_string_literal_backslash_escape
+        supports_string_literal_concatenation ignores_wildcard_escapes
         supports_numeric_prefix supports_literal_prefix_in_qualified_name supports_bitwise_shift_operators
         supports_singular_value_keyword supports_multiline_comment_hints require_interval_qualifier
         supports_limit_comma supports_create_table_select supports_insert_set supports_user_host_grantee

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use serde_json::Value;
-use sqlparser::ast::{Statement, ValueWithSpan};
+use sqlparser::ast::{Query, ValueWithSpan};
 use sqlparser::dialect::{MySqlDialect, SQLiteDialect};
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 
 use super::grammar::MySqlGrammar;
 use super::hints;
@@ -91,7 +92,10 @@ fn check_parameters(params: &[Value], placeholders: usize) -> Result<(), Refusal
     if params.len() != placeholders {
         return Err(Refusal::new(
             Rule::Parameters,
-            format!("the statement has {placeholders} placeholders (?) but {} params were given", params.len()),
+            format!(
+                "the statement has {placeholders} placeholders (?) but {} params were given",
+                params.len()
+            ),
         ));
     }
     for (index, param) in params.iter().enumerate() {
@@ -109,7 +113,8 @@ fn check_parameters(params: &[Value], placeholders: usize) -> Result<(), Refusal
 /// Runs the parser and the walk where there is room for the deepest tree the scanner lets through. The tree
 /// is dropped there too.
 fn with_stack<T: Send>(work: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {
-    let failed = || Refusal::new(Rule::Unsupported, "the statement could not be checked; write it more simply");
+    let failed =
+        || Refusal::new(Rule::Unsupported, "the statement could not be checked; write it more simply");
     thread::scope(|scope| {
         let worker = thread::Builder::new()
             .name("sql-guard".to_owned())
@@ -125,29 +130,34 @@ fn parse_and_walk(
     bindings: &Bindings<'_>,
     policy: &Policy,
 ) -> Result<BTreeSet<String>, Refusal> {
-    let statements = parse(&scanned.masked, policy.dialect)
+    let query = parse(&scanned.masked, policy.dialect)
         .map_err(|error| hints::parse_failure(&error.to_string(), &scanned.words, policy.dialect))?;
-    let query = match statements.as_slice() {
-        [Statement::Query(query)] => query,
-        [_] => return Err(Refusal::new(Rule::NotSelect, "only one SELECT (or WITH … SELECT) is allowed")),
-        _ => return Err(Refusal::new(Rule::SeveralStatements, "send exactly one statement")),
-    };
-    let mut walk =
-        Walk { scope: Scope::new(policy), bindings, selects: 0, placeholders: 0, depth: 0 };
-    walk.query(query)?;
+    let mut walk = Walk { scope: Scope::new(policy), bindings, selects: 0, placeholders: 0, depth: 0 };
+    walk.query(&query)?;
     // The walk must have seen all that the text has: a part that it missed is a part that nobody checked.
     let selects = scanned.words.iter().filter(|word| *word == "SELECT").count();
     if walk.selects != selects || walk.placeholders != scanned.placeholders.len() {
-        return Err(Refusal::new(Rule::Syntax, "the statement can be read in two ways; write it more simply"));
+        return Err(Refusal::new(
+            Rule::Syntax,
+            "the statement can be read in two ways; write it more simply",
+        ));
     }
     Ok(walk.scope.into_tables())
 }
 
-fn parse(masked: &str, dialect: Dialect) -> Result<Vec<Statement>, ParserError> {
+/// Parses one query that reaches to the end of the text. The parser's own reading of whole scripts is of no
+/// use here: it stops at the word END, as if the rest belonged to an enclosing block.
+fn parse(masked: &str, dialect: Dialect) -> Result<Box<Query>, ParserError> {
     let (mysql, sqlite) = (MySqlGrammar(MySqlDialect {}), SQLiteDialect {});
     let dialect: &dyn sqlparser::dialect::Dialect = match dialect {
         Dialect::MySql => &mysql,
         Dialect::Sqlite => &sqlite,
     };
-    Parser::new(dialect).with_recursion_limit(PARSER_DEPTH).try_with_sql(masked)?.parse_statements()
+    let mut parser = Parser::new(dialect).with_recursion_limit(PARSER_DEPTH).try_with_sql(masked)?;
+    let query = parser.parse_query()?;
+    let _ = parser.consume_token(&Token::SemiColon);
+    if parser.peek_token_ref().token != Token::EOF {
+        return parser.expected_ref("end of statement", parser.peek_token_ref());
+    }
+    Ok(query)
 }

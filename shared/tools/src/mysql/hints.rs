@@ -45,12 +45,17 @@ pub(super) fn parse_failure(detail: &str, words: &[String], dialect: Dialect) ->
         return Refusal::new(Rule::Unsupported, "PROCEDURE is not allowed; leave the clause out");
     }
     let verbs = ["INSERT", "UPDATE", "DELETE", "DROP", "ALTER", "CREATE", "REPLACE", "MERGE", "CALL"];
-    if words.first().is_some_and(|first| first == "WITH") && verbs.iter().any(|verb| has(verb)) && !has("SELECT") {
+    if words.first().is_some_and(|first| first == "WITH")
+        && verbs.iter().any(|verb| has(verb))
+        && !has("SELECT")
+    {
         return Refusal::new(Rule::NotSelect, "WITH must end in a SELECT");
     }
     let rewrite = match dialect {
         Dialect::Sqlite => "write it in plain SQLite",
-        Dialect::MySql if has("UNION") => "a SELECT of a UNION with its own ORDER BY or LIMIT stands in parentheses",
+        Dialect::MySql if has("UNION") => {
+            "a SELECT of a UNION with its own ORDER BY or LIMIT stands in parentheses"
+        }
         Dialect::MySql if has("CHARACTER") || has("CHARSET") => "use CONVERT(x USING utf8mb4)",
         Dialect::MySql if has("TRIM") => "write TRIM('x' FROM y), LTRIM or RTRIM",
         Dialect::MySql if has("FILTER") => "MySQL has no FILTER; write SUM(condition) or COUNT(CASE …)",

@@ -1,11 +1,14 @@
 //! Reads the statement as the server's own scanner does (MySQL under the default `sql_mode`, or SQLite) and
 //! refuses every construct that two readers could understand differently. One pass, linear time.
 
+use super::characters::{
+    check_letter, check_number, is_invisible, is_word, odd_blank, odd_number, refuse_symbol,
+};
 use super::hints;
 use super::mask::{Mask, Scanned};
 use super::nesting::Nesting;
 use super::policy::Dialect;
-use super::refusal::{Refusal, Rule, echo};
+use super::refusal::{Refusal, Rule};
 use super::words;
 
 /// Longest statement, in bytes.
@@ -44,6 +47,8 @@ pub(super) struct Scanner {
     nesting: Nesting,
     /// The last character that was neither blank nor comment.
     previous: char,
+    /// Whether the last word was a number, perhaps with a dot behind it.
+    after_number: bool,
     /// Whether the closing semicolon was met.
     ended: bool,
 }
@@ -57,6 +62,7 @@ impl Scanner {
             out: Mask::default(),
             nesting: Nesting::new(),
             previous: ' ',
+            after_number: false,
             ended: false,
         }
     }
@@ -80,10 +86,16 @@ impl Scanner {
             return self.line_comment();
         }
         if self.ended {
-            return Err(Refusal::new(Rule::SeveralStatements, "send exactly one statement; nothing may follow the ;"));
+            return Err(Refusal::new(
+                Rule::SeveralStatements,
+                "send exactly one statement; nothing may follow the ;",
+            ));
         }
         match c {
-            '\'' | '"' | '`' => self.quoted(c)?,
+            '\'' | '"' | '`' => {
+                self.after_number = false;
+                self.quoted(c)?;
+            }
             c if is_word(c) => self.word()?,
             c => self.symbol(c)?,
         }
@@ -126,6 +138,16 @@ impl Scanner {
         }
         let written: String = self.chars.iter().take(self.at).skip(start).collect();
         let upper = written.to_ascii_uppercase();
+        let numeric = written.starts_with(|c: char| c.is_ascii_digit());
+        if numeric {
+            // An exponent's sign is a token of its own here: `1e-5`.
+            let signed =
+                matches!(self.peek(0), Some('+' | '-')) && self.peek(1).is_some_and(|c| c.is_ascii_digit());
+            check_number(&written, self.previous == '.', signed)?;
+        } else if self.previous == '.' && self.after_number {
+            return Err(odd_number(&written));
+        }
+        self.after_number = numeric;
         if self.previous == '.' {
             self.out.word(&written, &written);
             return Ok(());
@@ -142,14 +164,16 @@ impl Scanner {
     }
 
     fn symbol(&mut self, c: char) -> Result<(), Refusal> {
+        self.after_number &= c == '.';
         match c {
             ';' if self.out.is_wordless() => return Err(hints::empty()),
             ';' => self.ended = true,
             '?' => return self.placeholder(),
-            '(' | ')' | ',' | '.' | '+' | '-' | '*' | '/' | '%' | '=' | '<' | '>' | '!' | '~' | '^' | '&' | '|' => {
+            '(' | ')' | ',' | '.' | '+' | '-' | '*' | '/' | '%' | '=' | '<' | '>' | '!' | '~' | '^' | '&'
+            | '|' => {
                 self.nesting.symbol(c)?;
             }
-            c => return Err(self.refuse_symbol(c)),
+            c => return Err(refuse_symbol(c)),
         }
         self.out.keep(c);
         self.at += 1;
@@ -161,7 +185,9 @@ impl Scanner {
         if after == Some('?') || after.is_some_and(is_word) || is_word(self.previous_char()) {
             return Err(Refusal::new(
                 Rule::Placeholder,
-                "only a plain ? stands for a value, set apart from words; names and numbered placeholders are not allowed",
+                "only a plain ? stands for a value, set apart from words; named \
+                 and numbered placeholders are \
+                 not allowed",
             ));
         }
         self.out.placeholder();
@@ -172,72 +198,4 @@ impl Scanner {
     fn previous_char(&self) -> char {
         self.at.checked_sub(1).and_then(|at| self.chars.get(at)).copied().unwrap_or(' ')
     }
-
-    fn refuse_symbol(&self, c: char) -> Refusal {
-        match c {
-            '@' => Refusal::new(
-                Rule::Variable,
-                "user and system variables (@x, @@x, :=) are not allowed; number rows with ROW_NUMBER() OVER (…) \
-                 and running totals with SUM(…) OVER (ORDER BY …)",
-            ),
-            '$' | ':' => Refusal::new(
-                Rule::Placeholder,
-                format!("{c} is not allowed outside quotes; use ? for values and `backticks` for such names"),
-            ),
-            '\\' => Refusal::new(
-                Rule::ClientCommand,
-                "a backslash stands outside a literal; \\G and other commands of the terminal client are not SQL",
-            ),
-            '{' | '}' | '[' | ']' => Refusal::new(
-                Rule::Unsupported,
-                format!("{c} is not allowed outside quotes; ODBC escapes, arrays and templates are not supported"),
-            ),
-            c => Refusal::new(
-                Rule::Character,
-                format!(
-                    "the character {} (U+{:04X}) is not allowed outside quotes; use ASCII punctuation",
-                    echo(&c.to_string()),
-                    u32::from(c)
-                ),
-            ),
-        }
-    }
-}
-
-fn is_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
-}
-
-fn odd_blank(c: char) -> Refusal {
-    Refusal::new(
-        Rule::Character,
-        format!(
-            "the statement contains the character U+{:04X} outside a literal; use plain spaces and line feeds",
-            u32::from(c)
-        ),
-    )
-}
-
-/// Letters of other scripts may form names; look-alike forms of ASCII letters may not.
-fn check_letter(c: char) -> Result<(), Refusal> {
-    let wide = matches!(c, '\u{FF00}'..='\u{FFEF}');
-    // MySQL takes letters beyond the basic plane only in quoted names.
-    if wide || c > '\u{FFFF}' {
-        return Err(Refusal::new(
-            Rule::Character,
-            format!("the character U+{:04X} is not allowed outside quotes; use ASCII letters", u32::from(c)),
-        ));
-    }
-    Ok(())
-}
-
-/// Characters that a reader of the log can't see: zero-width, directional, BOM, line and paragraph separators.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{180B}'..='\u{180F}'
-            | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
-            | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}'
-            | '\u{E0000}'..='\u{E0FFF}'
-    )
 }

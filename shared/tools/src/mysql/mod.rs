@@ -7,7 +7,15 @@
 //! original text, never a printed tree.
 
 mod call;
+mod characters;
 mod clauses;
+mod cells;
+mod collect;
+mod server;
+mod source;
+mod tool;
+#[cfg(feature = "sqlite")]
+mod embedded;
 mod expr;
 mod from;
 mod functions;
@@ -30,6 +38,8 @@ mod words;
 pub use guard::ReadOnlySelect;
 pub use policy::{Dialect, Policy};
 pub use refusal::{Refusal, Rule};
+pub use source::{BusinessDatabase, InvalidAddress, TableNote};
+pub use tool::MysqlTool;
 
 #[cfg(test)]
 mod guard_tests;

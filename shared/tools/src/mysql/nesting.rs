@@ -69,8 +69,10 @@ impl Nesting {
                 Ok(())
             }
             "AND" | "OR" | "XOR" => self.condition(),
-            "NOT" | "IS" | "IN" | "LIKE" | "BETWEEN" | "REGEXP" | "RLIKE" | "GLOB" | "MATCH" | "DIV" | "MOD"
-            | "COLLATE" | "BINARY" | "ESCAPE" | "INTERVAL" | "MEMBER" | "NOTNULL" | "ISNULL" => self.term(),
+            "NOT" | "IS" | "IN" | "LIKE" | "BETWEEN" | "REGEXP" | "RLIKE" | "GLOB" | "MATCH" | "DIV"
+            | "MOD" | "COLLATE" | "BINARY" | "ESCAPE" | "INTERVAL" | "MEMBER" | "NOTNULL" | "ISNULL" => {
+                self.term()
+            }
             "JOIN" | "STRAIGHT_JOIN" | "UNION" | "EXCEPT" | "INTERSECT" | "MINUS" => self.join(),
             "SELECT" | "FROM" | "WHERE" | "GROUP" | "ORDER" | "HAVING" | "LIMIT" | "ON" | "WHEN" | "THEN"
             | "ELSE" => {

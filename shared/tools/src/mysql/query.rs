@@ -41,12 +41,16 @@ impl Walk<'_> {
             pipe_operators,
         } = query;
         if !locks.is_empty() {
-            return Err(Refusal::new(Rule::Locking, "FOR UPDATE and FOR SHARE are not allowed; leave the clause out"));
+            return Err(Refusal::new(
+                Rule::Locking,
+                "FOR UPDATE and FOR SHARE are not allowed; leave the clause out",
+            ));
         }
         if fetch.is_some() {
             return Err(unsupported("FETCH; write LIMIT n"));
         }
-        if for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty() {
+        if for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty()
+        {
             return Err(unsupported("a clause after the SELECT"));
         }
         if let Some(with) = with {
@@ -112,7 +116,8 @@ impl Walk<'_> {
                 | SetExpr::Table(_) => {
                     return Err(Refusal::new(
                         Rule::NotSelect,
-                        "every part of the statement must be a SELECT; TABLE, VALUES and changes of data are not allowed",
+                        "every part of the statement must be a SELECT; TABLE, VALUES and changes of data are \
+                         not allowed",
                     ));
                 }
             }
@@ -147,12 +152,6 @@ impl Walk<'_> {
             flavor,
         } = select;
         self.selects += 1;
-        if !optimizer_hints.is_empty() {
-            return Err(Refusal::new(Rule::OptimizerHint, "optimizer hints are not allowed; leave the hint out"));
-        }
-        if into.is_some() {
-            return Err(Refusal::new(Rule::Into, "INTO is not allowed; the rows of the SELECT are returned to you"));
-        }
         let foreign = top.is_some()
             || exclude.is_some()
             || !lateral_views.is_empty()
@@ -165,9 +164,7 @@ impl Walk<'_> {
             || value_table_mode.is_some()
             || !matches!(flavor, SelectFlavor::Standard)
             || !matches!(distinct, None | Some(Distinct::All | Distinct::Distinct));
-        if foreign {
-            return Err(unsupported("a clause of another database's SELECT"));
-        }
+        forbidden_clause(!optimizer_hints.is_empty(), into.is_some(), foreign)?;
         modifiers(select_modifiers.as_ref())?;
         for table in from {
             self.table_with_joins(table)?;
@@ -179,14 +176,16 @@ impl Walk<'_> {
             self.expr(condition)?;
         }
         self.group_by(group_by)?;
-        for NamedWindowDefinition(name, window) in named_window {
-            shapes::name(name, self.scope.is_sqlite())?;
-            match window {
-                NamedWindowExpr::NamedWindow(other) => shapes::name(other, self.scope.is_sqlite())?,
-                NamedWindowExpr::WindowSpec(spec) => self.window(spec)?,
-            }
+        named_window.iter().try_for_each(|window| self.named_window(window))
+    }
+
+    fn named_window(&mut self, definition: &NamedWindowDefinition) -> Checked {
+        let NamedWindowDefinition(name, window) = definition;
+        shapes::name(name, self.scope.is_sqlite())?;
+        match window {
+            NamedWindowExpr::NamedWindow(other) => shapes::name(other, self.scope.is_sqlite()),
+            NamedWindowExpr::WindowSpec(spec) => self.window(spec),
         }
-        Ok(())
     }
 
     fn projected(&mut self, item: &SelectItem) -> Checked {
@@ -206,4 +205,15 @@ impl Walk<'_> {
             | SelectItem::ExprWithAliases { .. } => Err(unsupported("this column of the SELECT list")),
         }
     }
+}
+
+fn forbidden_clause(hints: bool, into: bool, foreign: bool) -> Checked {
+    if hints {
+        return Err(Refusal::new(Rule::OptimizerHint, "optimizer hints are not allowed; leave the hint out"));
+    }
+    if into {
+        let message = "INTO is not allowed; the rows of the SELECT are returned to you";
+        return Err(Refusal::new(Rule::Into, message));
+    }
+    if foreign { Err(unsupported("a clause of another database's SELECT")) } else { Ok(()) }
 }

@@ -1,7 +1,8 @@
 //! The parts of the scanner that run from an opening mark to its closing one: comments, literals and
 //! quoted names.
 
-use super::lexical::{Scanner, is_invisible};
+use super::characters::is_invisible;
+use super::lexical::Scanner;
 use super::refusal::{Refusal, Rule};
 
 impl Scanner {
@@ -21,7 +22,8 @@ impl Scanner {
         let refused = match (self.peek(2), self.peek(3)) {
             (Some('!'), _) | (Some('M' | 'm'), Some('!')) => Some((
                 Rule::ExecutableComment,
-                "executable comments (/*! and /*M!) are not allowed; write the SQL itself or an ordinary comment",
+                "executable comments (/*! and /*M!) are not allowed; write the SQL itself or an ordinary \
+                 comment",
             )),
             (Some('+'), _) => {
                 Some((Rule::OptimizerHint, "optimizer hints (/*+ … */) are not allowed; leave the hint out"))
@@ -74,7 +76,8 @@ impl Scanner {
             if c == '\\' && self.sqlite && self.peek(1) == Some(quote) {
                 return Err(Refusal::new(
                     Rule::Character,
-                    "a backslash stands before a quote: SQLite has no backslash escapes; double the quote, or use another character for LIKE … ESCAPE",
+                    "a backslash stands before a quote: SQLite has no backslash escapes; \
+                     double the quote, or use another character for LIKE … ESCAPE",
                 ));
             }
             for _ in 0..if doubled || escape { 2 } else { 1 } {

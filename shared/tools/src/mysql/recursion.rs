@@ -4,8 +4,8 @@
 //! The executor also pins the server's own recursion limit, for bounds that are only far away.
 
 use sqlparser::ast::{
-    BinaryOperator, Cte, Expr, Ident, JoinConstraint, JoinOperator, LimitClause, ObjectName, ObjectNamePart, Query,
-    Select, SelectItem, SetExpr, SetOperator, TableAlias, TableFactor, TableWithJoins,
+    BinaryOperator, Cte, Expr, Ident, JoinConstraint, JoinOperator, LimitClause, ObjectName, ObjectNamePart,
+    Query, Select, SelectItem, SetExpr, SetOperator, TableAlias, TableFactor, TableWithJoins,
 };
 
 use super::guard::Bindings;
@@ -45,9 +45,9 @@ fn unbounded(name: &str) -> Refusal {
     Refusal::new(
         Rule::Recursion,
         format!(
-            "the recursion of {} is not provably bounded: name its columns, let the recursive SELECT move one of them by \
-             a step and stop at a constant of at most {MAX_STEPS}, as in \
-             WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100); for a tree add a depth column",
+            "the recursion of {} is not provably bounded: name its columns, let the recursive SELECT move \
+             one of them by a step and stop at a constant of at most {MAX_STEPS}, as in WITH RECURSIVE r(n) \
+             AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100); for a tree add a depth column",
             echo(name)
         ),
     )
@@ -55,7 +55,9 @@ fn unbounded(name: &str) -> Refusal {
 
 fn has_limit(query: &Query, bindings: &Bindings<'_>) -> bool {
     let limit = match &query.limit_clause {
-        Some(LimitClause::LimitOffset { limit: Some(limit), .. } | LimitClause::OffsetCommaLimit { limit, .. }) => limit,
+        Some(
+            LimitClause::LimitOffset { limit: Some(limit), .. } | LimitClause::OffsetCommaLimit { limit, .. },
+        ) => limit,
         _ => return false,
     };
     number(limit, bindings).is_some_and(|n| n <= MAX_STEPS)
@@ -114,7 +116,9 @@ impl Proof<'_> {
                         aliases.push(alias.as_ref().map_or(value, |TableAlias { name, .. }| &name.value));
                     }
                 }
-                TableFactor::NestedJoin { table_with_joins, .. } => self.collect_aliases(table_with_joins, aliases),
+                TableFactor::NestedJoin { table_with_joins, .. } => {
+                    self.collect_aliases(table_with_joins, aliases)
+                }
                 _ => {}
             }
         }

@@ -53,7 +53,10 @@ impl<'p> Scope<'p> {
             if !seen.insert(name.to_lowercase()) {
                 return Err(Refusal::new(
                     Rule::Identifier,
-                    format!("WITH defines {} twice (names that differ only in case count as one)", echo(name)),
+                    format!(
+                        "WITH defines {} twice (names that differ only in case count as one)",
+                        echo(name)
+                    ),
                 ));
             }
         }
@@ -96,7 +99,9 @@ impl<'p> Scope<'p> {
             [table] if self.is_expression(&table.value)? => Ok(()),
             [table] => self.allow(&table.value),
             // A qualified name never means an expression of a WITH clause.
-            [schema, table] if Some(&schema.value) == self.policy.database.as_ref() => self.allow(&table.value),
+            [schema, table] if Some(&schema.value) == self.policy.database.as_ref() => {
+                self.allow(&table.value)
+            }
             [schema, _] => Err(Refusal::new(
                 Rule::Schema,
                 format!("schema {} can't be read; write the table's name alone", echo(&schema.value)),
@@ -124,7 +129,10 @@ impl<'p> Scope<'p> {
             if frame.defined.iter().chain(current).chain(&frame.later).any(near) {
                 return Err(Refusal::new(
                     Rule::Identifier,
-                    format!("{} differs only in case from a name defined by WITH; write it the same way", echo(name)),
+                    format!(
+                        "{} differs only in case from a name defined by WITH; write it the same way",
+                        echo(name)
+                    ),
                 ));
             }
             let recursive = sqlite || frame.current.as_ref().is_some_and(|(_, reads_itself)| *reads_itself);

@@ -1,8 +1,8 @@
 //! Names, data types and units: the leaves of the tree that are not expressions.
 
 use sqlparser::ast::{
-    BinaryLength, CharLengthUnits, CharacterLength, DataType, DateTimeField, ExactNumberInfo, Ident, ObjectName,
-    ObjectNamePart, TableAlias, TableAliasColumnDef, TimezoneInfo, TypeModifier,
+    BinaryLength, CharLengthUnits, CharacterLength, DataType, DateTimeField, ExactNumberInfo, Ident,
+    ObjectName, ObjectNamePart, TableAlias, TableAliasColumnDef, TimezoneInfo, TypeModifier,
 };
 
 use super::refusal::{Refusal, Rule, echo};
@@ -22,9 +22,10 @@ pub(super) fn name(ident: &Ident, sqlite: bool) -> Result<(), Refusal> {
             Rule::Identifier,
             format!("{0} is a reserved word here; quote it as `{0}` if it is a name", echo(value)),
         )),
-        Some(_) => {
-            Err(Refusal::new(Rule::Identifier, "a name must be written bare or in `backticks`, not as a string"))
-        }
+        Some(_) => Err(Refusal::new(
+            Rule::Identifier,
+            "a name must be written bare or in `backticks`, not as a string",
+        )),
     }
 }
 
@@ -60,7 +61,8 @@ pub(super) fn charset(object: &ObjectName) -> Result<(), Refusal> {
     let ObjectName(parts) = object;
     match parts.as_slice() {
         [ObjectNamePart::Identifier(Ident { value, quote_style: None, span: _ })]
-            if value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') =>
+            if value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                && (value.eq_ignore_ascii_case("BINARY") || !words::is_reserved(value, false)) =>
         {
             Ok(())
         }
@@ -84,16 +86,22 @@ pub(super) fn table_alias(alias: Option<&TableAlias>, sqlite: bool) -> Result<()
 pub(super) fn data_type(data_type: &DataType) -> Result<(), Refusal> {
     use DataType as T;
     match data_type {
-        T::Char(length) | T::Character(length) | T::Varchar(length) | T::CharVarying(length) => char_length(*length),
+        T::Char(length) | T::Character(length) | T::Varchar(length) | T::CharVarying(length) => {
+            char_length(*length)
+        }
         T::Varbinary(None) => Ok(()),
         T::Varbinary(Some(BinaryLength::IntegerLength { length })) => check_length(*length),
         T::Binary(length) => check_length(length.unwrap_or(0)),
         T::Decimal(precision) | T::Dec(precision) | T::Numeric(precision) => number(precision),
         T::Double(precision) | T::Float(precision) => number(precision),
-        T::Signed | T::SignedInteger | T::Unsigned | T::UnsignedInteger | T::DoublePrecision | T::Real => Ok(()),
+        T::Signed | T::SignedInteger | T::Unsigned | T::UnsignedInteger | T::DoublePrecision | T::Real => {
+            Ok(())
+        }
         T::Int(_) | T::Integer(_) | T::BigInt(_) | T::SmallInt(_) | T::TinyInt(_) | T::MediumInt(_) => Ok(()),
         T::IntUnsigned(_) | T::IntegerUnsigned(_) | T::BigIntUnsigned(_) => Ok(()),
-        T::Date | T::Datetime(_) | T::Time(_, TimezoneInfo::None) | T::Timestamp(_, TimezoneInfo::None) => Ok(()),
+        T::Date | T::Datetime(_) | T::Time(_, TimezoneInfo::None) | T::Timestamp(_, TimezoneInfo::None) => {
+            Ok(())
+        }
         T::JSON | T::Text | T::Bool | T::Boolean | T::Blob(None) => Ok(()),
         T::Custom(ObjectName(parts), modifiers) => custom(parts, modifiers),
         _ => Err(unsupported("this data type")),
@@ -119,7 +127,9 @@ fn check_length(length: u64) -> Result<(), Refusal> {
 
 fn number(precision: &ExactNumberInfo) -> Result<(), Refusal> {
     match precision {
-        ExactNumberInfo::None | ExactNumberInfo::Precision(_) | ExactNumberInfo::PrecisionAndScale(_, _) => Ok(()),
+        ExactNumberInfo::None | ExactNumberInfo::Precision(_) | ExactNumberInfo::PrecisionAndScale(_, _) => {
+            Ok(())
+        }
     }
 }
 

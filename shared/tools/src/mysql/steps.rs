@@ -2,8 +2,8 @@
 //! `recursion`.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Interval,
-    ObjectName, ObjectNamePart, SetExpr, UnaryOperator, Value, ValueWithSpan,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Interval, ObjectName, ObjectNamePart, SetExpr, UnaryOperator, Value, ValueWithSpan,
 };
 
 use super::guard::Bindings;
@@ -13,8 +13,22 @@ use super::words;
 pub(super) const MAX_STEPS: f64 = 10_000.0;
 /// Functions of one date that leave its direction alone.
 const DATE_FUNCTIONS: &[&str] = &[
-    "CURDATE", "CURRENT_DATE", "CURRENT_TIMESTAMP", "DATE", "DATETIME", "DATE_ADD", "DATE_FORMAT", "DATE_SUB",
-    "LAST_DAY", "NOW", "STRFTIME", "STR_TO_DATE", "SYSDATE", "TIMESTAMP", "UTC_DATE", "UTC_TIMESTAMP",
+    "CURDATE",
+    "CURRENT_DATE",
+    "CURRENT_TIMESTAMP",
+    "DATE",
+    "DATETIME",
+    "DATE_ADD",
+    "DATE_FORMAT",
+    "DATE_SUB",
+    "LAST_DAY",
+    "NOW",
+    "STRFTIME",
+    "STR_TO_DATE",
+    "SYSDATE",
+    "TIMESTAMP",
+    "UTC_DATE",
+    "UTC_TIMESTAMP",
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,7 +52,13 @@ pub(super) struct Proof<'p> {
 
 impl Proof<'_> {
     /// Whether a condition ends a walk of the column in this direction.
-    pub(super) fn stops(&self, condition: &Expr, column: &Column<'_>, direction: Direction, kind: Kind) -> bool {
+    pub(super) fn stops(
+        &self,
+        condition: &Expr,
+        column: &Column<'_>,
+        direction: Direction,
+        kind: Kind,
+    ) -> bool {
         use BinaryOperator as B;
         let (moving, bound) = match (condition, direction) {
             (Expr::BinaryOp { left, op: B::Lt | B::LtEq, right }, Direction::Up) => (left, right),
@@ -155,7 +175,8 @@ impl Column<'_> {
             Expr::Identifier(ident) => ident.value.eq_ignore_ascii_case(self.name),
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {
                 [table, column] => {
-                    self.aliases.contains(&table.value.as_str()) && column.value.eq_ignore_ascii_case(self.name)
+                    self.aliases.contains(&table.value.as_str())
+                        && column.value.eq_ignore_ascii_case(self.name)
                 }
                 _ => false,
             },

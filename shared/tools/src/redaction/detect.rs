@@ -22,7 +22,7 @@ impl Kind {
     /// None of these words is a key that [`ASSIGNMENT`] looks for, so that a placeholder is never masked again.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::PrivateKey => "private-key",
+            Self::PrivateKey => "pem-key",
             Self::Jwt => "jwt",
             Self::Auth => "auth",
             Self::AwsKey => "aws-key",
@@ -56,7 +56,7 @@ const SECRET_NAMES: [&str; 20] = [
 type Pattern = LazyLock<Option<Regex>>;
 
 /// Each pattern's group 1 is the secret.
-static SIMPLE: [(Kind, Pattern); 6] = [
+static SIMPLE: [(Kind, Pattern); 5] = [
     (
         Kind::PrivateKey,
         LazyLock::new(|| pattern(r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|\z))")),
@@ -65,7 +65,6 @@ static SIMPLE: [(Kind, Pattern); 6] = [
     (Kind::Auth, LazyLock::new(|| pattern(r"(?i-u:\b(?:bearer|basic|digest)\s+)([A-Za-z0-9._~+/-]{8,}=*)"))),
     // Long-lived, temporary and role-bound key ids.
     (Kind::AwsKey, LazyLock::new(|| pattern(r"(?-u:\b)((?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16})(?-u:\b)"))),
-    (Kind::Credential, LazyLock::new(|| pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://([^\s/?#@\x22'<>]{0,200}:[^\s/?#\x22'<>]{1,200})@"))),
     (Kind::Email, LazyLock::new(|| pattern(r"([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})"))),
 ];
 
@@ -90,6 +89,7 @@ pub fn secrets(text: &str) -> Vec<Span> {
                 .map(|secret| Span { start: secret.start(), end: secret.end(), kind: *kind }),
         );
     }
+    url_credentials(text, &mut spans);
     assignments(text, &mut spans);
     spans.extend(cards::numbers(text).map(|(start, end)| Span { start, end, kind: Kind::Card }));
     without_overlaps(spans)
@@ -105,6 +105,23 @@ pub fn names_a_secret(name: &str) -> bool {
     // camelCase names have no separator: `dbPassword` ends with a secret name just the same.
     let ends = ["password", "passwd", "passphrase", "secret", "apikey", "accesskey", "secretkey", "accesstoken", "sessiontoken"];
     SECRET_NAMES.contains(&last.as_str()) || ends.iter().any(|end| plain.ends_with(end))
+}
+
+/// `scheme://user:password@host`; the password may hold an `@` itself, so the last one before the path counts.
+fn url_credentials(text: &str, spans: &mut Vec<Span>) {
+    for (at, mark) in text.match_indices("://") {
+        let start = at + mark.len();
+        let authority = text[start..]
+            .split(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>'))
+            .next()
+            .unwrap_or_default();
+        if let Some((credentials, _)) = authority.rsplit_once('@')
+            && credentials.split_once(':').is_some_and(|(_, password)| !password.is_empty())
+            && is_worth_masking(credentials)
+        {
+            spans.push(Span { start, end: start + credentials.len(), kind: Kind::Credential });
+        }
+    }
 }
 
 fn assignments(text: &str, spans: &mut Vec<Span>) {
@@ -144,6 +161,8 @@ fn without_overlaps(mut spans: Vec<Span>) -> Vec<Span> {
     let mut kept: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {
         match kept.last_mut() {
+            // What looks like a mail address across a URL's `@` is the end of the password and the host.
+            Some(last) if span.start < last.end && span.kind == Kind::Email => {}
             Some(last) if span.start < last.end => last.end = last.end.max(span.end),
             _ => kept.push(span),
         }

@@ -17,13 +17,14 @@ fn secrets_are_masked() {
         ("密码：hunter2，用户 tom", "密码：[credential:1]，用户 tom"),
         ("body: password=x&api_key=y", "body: password=[credential:1]&api_key=[credential:2]"),
         ("mysql://shop:p@ss@db.internal:3306/orders", "mysql://[credential:1]@db.internal:3306/orders"),
+        ("http://a:b@x.example/p?u=http://c:d@y.example/", "http://[credential:1]@x.example/p?u=http://[credential:2]@y.example/"),
         ("redis://:secretpw@cache:6379", "redis://[credential:1]@cache:6379"),
         ("key AKIAIOSFODNN7EXAMPLE used", "key [aws-key:1] used"),
         ("aws_secret_access_key = wJalrXUtnFEMIEXAMPLEKEY", "aws_secret_access_key = [credential:1]"),
         ("card 4111 1111 1111 1111 declined", "card [card:1] declined"),
         ("card 4111111111111111.", "card [card:1]."),
-        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nnext", "[private-key:1]\nnext"),
-        ("cut off -----BEGIN PRIVATE KEY-----\nMIIE", "cut off [private-key:1]"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nnext", "[pem-key:1]\nnext"),
+        ("cut off -----BEGIN PRIVATE KEY-----\nMIIE", "cut off [pem-key:1]"),
     ];
     for (text, masked) in table {
         assert_eq!(redact(text), masked, "{text}");

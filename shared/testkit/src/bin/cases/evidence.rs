@@ -18,7 +18,11 @@ pub fn judge(case: &Value) -> anyhow::Result<Value> {
     let read = |record: &Value| serde_json::from_str::<CanonicalRecord>(&record.to_string()).ok();
     let records: Vec<CanonicalRecord> = records.iter().filter_map(read).collect();
     Ok(match check(run_id, &draft, &records) {
-        Ok(checked) => json!({ "violations": [], "snapshot": checked.snapshot, "ungrounded": checked.ungrounded }),
-        Err(violations) => json!({ "violations": violations, "snapshot": null, "ungrounded": BTreeMap::<String, Vec<String>>::new() }),
+        Ok(checked) => {
+            json!({ "violations": [], "snapshot": checked.snapshot, "ungrounded": checked.ungrounded })
+        }
+        Err(violations) => {
+            json!({ "violations": violations, "snapshot": null, "ungrounded": BTreeMap::<String, Vec<String>>::new() })
+        }
     })
 }

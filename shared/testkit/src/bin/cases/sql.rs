@@ -24,7 +24,9 @@ pub fn judge(options: &[String]) -> anyhow::Result<Judge> {
         };
         Ok(match ReadOnlySelect::check(sql, params, &policy) {
             Ok(_) => json!({ "verdict": "allow" }),
-            Err(refusal) => json!({ "verdict": "deny", "rule": refusal.rule.code(), "message": refusal.message }),
+            Err(refusal) => {
+                json!({ "verdict": "deny", "rule": refusal.rule.code(), "message": refusal.message })
+            }
         })
     }))
 }

@@ -1,0 +1,152 @@
+//! The one place where ports meet their implementations. Nothing here does IO: clients connect at their first use, so that a
+//! cold start costs what its first event needs.
+
+use std::sync::Arc;
+
+use agent::boundary::ToolBoundary;
+use agent::ports::run_control::CallerLimits;
+use agent::ports::{CanonicalStore, Clock, EvidenceTool, Ledger, RunControl, SystemClock};
+use agent::prompts::Prompts;
+use agent::run::Engine;
+use agent::runs::Runs;
+use agent::supervise::Chat;
+use anyhow::Context;
+use edge::auth::Authenticator;
+use tokio_util::task::TaskTracker;
+use tools::knowledge::{KnowledgeTool, Searcher};
+use tools::logs::{FolderSource, LogSource, LogsTool};
+use tools::mysql::{BusinessDatabase, MysqlTool, TableNote};
+
+use crate::config::{Config, RunConfig, StoresConfig};
+use crate::data_sources::{DataSources, Database};
+
+/// Assembles what each function needs.
+pub struct App;
+
+/// The chat function's parts.
+pub struct ChatApp {
+    pub chat: Arc<Chat>,
+    pub authenticator: Authenticator,
+    pub run: RunConfig,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The api function's parts.
+pub struct ApiApp {
+    pub runs: Runs,
+    pub authenticator: Authenticator,
+}
+
+/// The maintenance function's parts.
+pub struct MaintenanceApp {
+    ledger: stores::SqlLedger,
+    clock: Arc<dyn Clock>,
+}
+
+struct Stores {
+    ledger: stores::SqlLedger,
+    canonical: Arc<dyn CanonicalStore>,
+    control: Arc<dyn RunControl>,
+    clock: Arc<dyn Clock>,
+}
+
+impl App {
+    pub fn chat(config: &Config) -> anyhow::Result<ChatApp> {
+        let Stores { ledger, canonical, control, clock } = stores(&config.stores)?;
+        let model = config.model.as_ref().context("the chat function needs a model")?;
+        let tools = evidence_tools(config, &ledger)?;
+        let engine = Engine {
+            model: Arc::new(llm::OpenAi::new(&model.endpoint)?),
+            prompts: Prompts::new(&tools),
+            boundary: ToolBoundary::new(tools, canonical),
+            control: control.clone(),
+            model_timeout: model.timeout,
+        };
+        let chat = Chat {
+            engine,
+            ledger: Arc::new(ledger),
+            control,
+            clock: clock.clone(),
+            budget: config.run.budget,
+            caller_limits: CallerLimits::default(),
+            tasks: TaskTracker::new(),
+        };
+        Ok(ChatApp { chat: Arc::new(chat), authenticator: authenticator(config)?, run: config.run.clone(), clock })
+    }
+
+    pub fn api(config: &Config) -> anyhow::Result<ApiApp> {
+        let Stores { ledger, canonical, control, clock } = stores(&config.stores)?;
+        let runs = Runs { ledger: Arc::new(ledger), canonical, control, clock };
+        Ok(ApiApp { runs, authenticator: authenticator(config)? })
+    }
+
+    pub fn maintenance(config: &Config) -> anyhow::Result<MaintenanceApp> {
+        Ok(MaintenanceApp { ledger: stores::SqlLedger::connect_lazy(&config.stores.database_url)?, clock: Arc::new(SystemClock) })
+    }
+}
+
+impl MaintenanceApp {
+    /// Applies missing migrations; returns their versions.
+    pub async fn migrate(&self) -> anyhow::Result<Vec<i64>> {
+        self.ledger.migrate().await.context("migrations were not applied")
+    }
+
+    /// Ends runs whose function died; returns how many.
+    pub async fn sweep(&self, limit: u32) -> anyhow::Result<usize> {
+        let swept = self.ledger.sweep(self.clock.now(), limit).await.context("stale runs were not swept")?;
+        for run_id in &swept {
+            tracing::warn!(run.id = %run_id, "a run was abandoned by its function");
+        }
+        Ok(swept.len())
+    }
+}
+
+fn stores(config: &StoresConfig) -> anyhow::Result<Stores> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let endpoint = stores::run_control::Endpoint::Aws { endpoint_url: config.dynamodb_endpoint.clone() };
+    let control = stores::DynamoRunControl::connect_lazy(&config.run_control_table, endpoint);
+    Ok(Stores {
+        ledger: stores::SqlLedger::connect_lazy(&config.database_url)?,
+        canonical: stores::canonical::open(&config.canonical_store, clock.clone())?,
+        control: Arc::new(control),
+        clock,
+    })
+}
+
+fn authenticator(config: &Config) -> anyhow::Result<Authenticator> {
+    config.authenticator.clone().context("no way to tell callers apart is configured")
+}
+
+/// The tools that have something to read: runbooks always, logs and databases as configured.
+fn evidence_tools(config: &Config, ledger: &stores::SqlLedger) -> anyhow::Result<Vec<Arc<dyn EvidenceTool>>> {
+    let mut tools: Vec<Arc<dyn EvidenceTool>> = vec![Arc::new(KnowledgeTool::new(Arc::new(Searcher::new(Arc::new(ledger.clone())))))];
+    let Some(path) = &config.data_sources else {
+        return Ok(tools);
+    };
+    let sources = DataSources::load(path)?;
+    let logs: Vec<Arc<dyn LogSource>> = sources
+        .logs
+        .into_iter()
+        .map(|log| Arc::new(FolderSource::new(log.name, log.description, log.path, log.services)) as Arc<dyn LogSource>)
+        .collect();
+    if !logs.is_empty() {
+        tools.push(Arc::new(LogsTool::new(logs)));
+    }
+    let databases = sources.databases.iter().map(business_database).collect::<anyhow::Result<Vec<_>>>()?;
+    if !databases.is_empty() {
+        tools.push(Arc::new(MysqlTool::new(databases)));
+    }
+    Ok(tools)
+}
+
+fn business_database(database: &Database) -> anyhow::Result<BusinessDatabase> {
+    let url = database.address().with_context(|| format!("database {:?} has no address", database.name))?;
+    let tables = database.tables.iter().map(|table| TableNote {
+        name: table.name.clone(),
+        description: table.description.clone(),
+        columns: table.columns.clone(),
+    });
+    let (name, description) = (&database.name, &database.description);
+    BusinessDatabase::new(name, description, &url, database.policy(), tables.collect(), database.max_rows)
+        .with_context(|| format!("database {name:?}"))
+}

@@ -1,0 +1,140 @@
+//! Search over the current corpus revision: one index per revision, built on first use, one build at a time.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use agent::ports::{Chunk, CorpusRevision, DocumentSource, StoreError};
+use domain::evidence::projection::KnowledgeHit;
+use tokio::sync::Mutex;
+
+use super::excerpt::excerpt;
+use super::index::{IndexError, KnowledgeIndex, words};
+use super::relevance::{Question, Words, is_relevant};
+use crate::blocking::{self, Lost, Stop};
+use crate::redaction::Redactor;
+
+/// Characters of one excerpt.
+pub const MAX_EXCERPT_CHARS: usize = 1200;
+/// Hits of one search.
+pub const MAX_TOP_K: usize = 50;
+/// Candidates looked at per wanted hit: some are below the floor, some repeat others.
+const CANDIDATES_PER_HIT: usize = 4;
+/// Two chunks that share this much of their words say the same.
+const DUPLICATE_SHARE: f64 = 0.9;
+
+/// Why a search gave no answer. The chain goes to the log only.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    #[error("the runbooks can't be read")]
+    Store(#[from] StoreError),
+    #[error("the runbook index failed")]
+    Index(#[from] IndexError),
+    #[error("the runbook index was lost")]
+    Lost(#[from] Lost),
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Best first; empty when nothing is relevant enough.
+    pub hits: Vec<KnowledgeHit>,
+    /// Hits left out because a better one says the same.
+    pub duplicates: usize,
+}
+
+type Current = Option<(CorpusRevision, Arc<KnowledgeIndex>)>;
+
+/// Searches runbooks. Shared by the tool, the search endpoint and the evaluation.
+pub struct Searcher {
+    source: Arc<dyn DocumentSource>,
+    /// Held while an index is built, so that concurrent callers wait for the one build.
+    current: Mutex<Current>,
+}
+
+impl Searcher {
+    pub fn new(source: Arc<dyn DocumentSource>) -> Self {
+        Self { source, current: Mutex::new(None) }
+    }
+
+    /// The best `top_k` (at most 50) excerpts for `query`, secrets masked.
+    pub async fn search(&self, query: &str, top_k: usize) -> Result<Found, SearchError> {
+        let question = Question::parse(query);
+        let index = self.index().await?;
+        let top_k = top_k.min(MAX_TOP_K);
+        let candidates = index.best(&question, top_k * CANDIDATES_PER_HIT)?;
+        let terms: HashSet<&str> = question.terms().into_iter().map(|(term, _)| term).collect();
+        let mut found = Found { hits: Vec::new(), duplicates: 0 };
+        let mut bodies: Vec<HashSet<String>> = Vec::new();
+        let mut redactor = Redactor::new();
+        let mut relevant: Vec<Candidate<'_>> = candidates
+            .into_iter()
+            .map(|(chunk, score)| Candidate { chunk, score, words: words(chunk) })
+            .filter(|candidate| is_relevant(&question, &candidate.words, &*index))
+            .collect();
+        drop_empty_echoes(&mut relevant, &terms);
+        for Candidate { chunk, score, words } in relevant {
+            if found.hits.len() == top_k {
+                break;
+            }
+            if bodies.iter().any(|body| says_the_same(body, &words.body)) {
+                found.duplicates += 1;
+                continue;
+            }
+            bodies.push(words.body);
+            found.hits.push(hit(chunk, score, &terms, &mut redactor));
+        }
+        Ok(found)
+    }
+
+    async fn index(&self) -> Result<Arc<KnowledgeIndex>, SearchError> {
+        let wanted = self.source.revision().await?;
+        let mut current = self.current.lock().await;
+        if let Some((revision, index)) = &*current
+            && *revision == wanted
+        {
+            return Ok(Arc::clone(index));
+        }
+        // The corpus may have moved on since `wanted` was read; what counts is the revision the chunks really are of.
+        let (revision, chunks) = self.source.chunks().await?;
+        let index = Arc::new(blocking::run(&Stop::never(), move |stop| KnowledgeIndex::build(chunks, stop)).await??);
+        *current = Some((revision, Arc::clone(&index)));
+        Ok(index)
+    }
+}
+
+struct Candidate<'i> {
+    chunk: &'i Chunk,
+    score: f32,
+    words: Words,
+}
+
+/// A chunk that only its document's title and tags brought in says nothing that another chunk of it with the searched words
+/// doesn't say better.
+fn drop_empty_echoes(candidates: &mut Vec<Candidate<'_>>, terms: &HashSet<&str>) {
+    let says = |candidate: &Candidate<'_>| terms.iter().any(|term| candidate.words.body.contains(*term));
+    let saying: HashSet<String> =
+        candidates.iter().filter(|c| says(c)).map(|c| c.chunk.document_id.clone()).collect();
+    candidates.retain(|candidate| says(candidate) || !saying.contains(&candidate.chunk.document_id));
+}
+
+fn hit(chunk: &Chunk, score: f32, terms: &HashSet<&str>, redactor: &mut Redactor) -> KnowledgeHit {
+    let text = redactor.text(&chunk.text);
+    KnowledgeHit {
+        document_id: chunk.document_id.clone(),
+        title: redactor.text(&chunk.title).into_owned(),
+        version: chunk.version,
+        section_path: redactor.text(&chunk.section_path).into_owned(),
+        source: redactor.text(&chunk.source).into_owned(),
+        updated_at: chunk.updated_at.clone(),
+        // Three decimals are more than the score means.
+        score: (f64::from(score) * 1000.0).round() / 1000.0,
+        excerpt: excerpt(&text, terms, MAX_EXCERPT_CHARS),
+    }
+}
+
+/// Whether two texts share nearly all their words.
+fn says_the_same(a: &HashSet<String>, b: &HashSet<String>) -> bool {
+    let shared = a.intersection(b).count() as f64;
+    let all = (a.len() + b.len()) as f64 - shared;
+    all > 0.0 && shared / all >= DUPLICATE_SHARE
+}

@@ -1,0 +1,191 @@
+//! What a search has seen so far: counts, patterns and kept lines, in memory bounded by constants, not by the number of lines.
+
+use time::OffsetDateTime;
+
+use super::events::{Kept, Newest, cut};
+use super::level::Level;
+use super::line::LogLine;
+use super::patterns::Miner;
+use super::source::LogSearch;
+
+/// Patterns kept, over all services and levels.
+const MAX_PATTERNS: usize = 600;
+/// First matching lines kept for the record.
+const MAX_FIRST: usize = 40;
+/// Bytes of a pattern's sample.
+const MAX_SAMPLE_BYTES: usize = 2048;
+
+/// Filters, counts and summarises lines.
+#[derive(Debug)]
+pub struct Collector {
+    search: LogSearch,
+    miner: Miner,
+    patterns: Vec<Pattern>,
+    /// Sorted by name.
+    services: Vec<(String, ServiceCount)>,
+    group: String,
+    pub(super) first: Vec<Kept>,
+    pub(super) matched: u64,
+    pub(super) scanned: u64,
+    pub(super) broken: u64,
+    pub(super) without_time: u64,
+    pub(super) without_level: u64,
+}
+
+/// One kind of line.
+#[derive(Debug)]
+pub struct Pattern {
+    pub service: String,
+    pub level: Option<Level>,
+    pub count: u64,
+    /// Lines in the later half of the window.
+    late: u64,
+    pub first: OffsetDateTime,
+    pub last: OffsetDateTime,
+    pub sample: String,
+    pub newest: Newest,
+}
+
+/// What one service wrote.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ServiceCount {
+    pub matched: u64,
+    /// Lines within the window, matching or not.
+    pub in_window: u64,
+    /// The nearest lines outside of the window.
+    pub last_before: Option<OffsetDateTime>,
+    pub first_after: Option<OffsetDateTime>,
+}
+
+impl Pattern {
+    /// Mostly a thing of the window's later half: new or growing.
+    pub fn is_rising(&self) -> bool {
+        let early = self.count - self.late;
+        self.late >= 3 && self.late >= early.saturating_mul(3)
+    }
+
+    /// Failures first, then warnings, then the rest.
+    fn class(&self) -> u8 {
+        match self.level {
+            Some(Level::Fatal | Level::Error) => 2,
+            Some(Level::Warn) => 1,
+            _ => 0,
+        }
+    }
+}
+
+impl Collector {
+    pub fn new(search: LogSearch) -> Self {
+        let mut services: Vec<_> = search.services.iter().map(|name| (name.clone(), ServiceCount::default())).collect();
+        services.sort_by(|a, b| a.0.cmp(&b.0));
+        services.dedup_by(|a, b| a.0 == b.0);
+        Self {
+            search,
+            miner: Miner::new(MAX_PATTERNS),
+            patterns: Vec::new(),
+            services,
+            group: String::new(),
+            first: Vec::new(),
+            matched: 0,
+            scanned: 0,
+            broken: 0,
+            without_time: 0,
+            without_level: 0,
+        }
+    }
+
+    pub fn search(&self) -> &LogSearch {
+        &self.search
+    }
+
+    /// A line that can't be read, so that nobody knows whose it is.
+    pub fn broken(&mut self) {
+        self.scanned += 1;
+        self.broken += 1;
+    }
+
+    /// Looks at one line.
+    pub fn offer(&mut self, line: &LogLine<'_>) {
+        self.scanned += 1;
+        let name = line.service.as_deref().unwrap_or_default();
+        let Ok(place) = self.services.binary_search_by(|(known, _)| known.as_str().cmp(name)) else { return };
+        let Some((service, count)) = self.services.get_mut(place) else { return };
+        let Some(at) = line.timestamp else {
+            self.without_time += 1;
+            return;
+        };
+        if !count.place(at, &self.search) {
+            return;
+        }
+        if let Some(minimum) = self.search.min_level {
+            match line.level {
+                None => {
+                    self.without_level += 1;
+                    return;
+                }
+                Some(level) if level < minimum => return,
+                Some(_) => {}
+            }
+        }
+        if self.search.terms.as_ref().is_some_and(|terms| !terms.match_line(line)) {
+            return;
+        }
+        count.matched += 1;
+        self.matched += 1;
+        if self.first.len() < MAX_FIRST {
+            self.first.push(Kept::new(at, service, line));
+        }
+        self.group.clear();
+        self.group.push_str(service);
+        self.group.push('\u{1f}');
+        self.group.push_str(line.level.map_or("", Level::as_str));
+        let id = self.miner.assign(&self.group, &line.message);
+        let late = self.search.window.is_late(at);
+        if id == self.patterns.len() {
+            self.patterns.push(Pattern {
+                service: service.clone(),
+                level: line.level,
+                count: 0,
+                late: 0,
+                first: at,
+                last: at,
+                sample: cut(&line.message, MAX_SAMPLE_BYTES),
+                newest: Newest::default(),
+            });
+        }
+        if let Some(pattern) = self.patterns.get_mut(id) {
+            pattern.count += 1;
+            pattern.late += u64::from(late);
+            pattern.first = pattern.first.min(at);
+            pattern.last = pattern.last.max(at);
+            pattern.newest.offer(at, || Kept::new(at, service, line));
+        }
+    }
+
+    pub(super) fn services(&self) -> impl Iterator<Item = (&str, ServiceCount)> {
+        self.services.iter().map(|(name, count)| (name.as_str(), *count))
+    }
+
+    /// The patterns with their templates, most telling first: failures before warnings before the rest, rising ones before
+    /// steady ones, frequent before rare.
+    pub(super) fn ranked(&self) -> Vec<(String, &Pattern)> {
+        let mut ranked: Vec<(usize, &Pattern)> = self.patterns.iter().enumerate().collect();
+        ranked.sort_by_key(|(id, p)| (std::cmp::Reverse((p.class(), p.is_rising(), p.count)), *id));
+        ranked.into_iter().map(|(id, pattern)| (self.miner.text(id), pattern)).collect()
+    }
+}
+
+impl ServiceCount {
+    /// Notes where the line lies; returns whether that is within the window.
+    fn place(&mut self, at: OffsetDateTime, search: &LogSearch) -> bool {
+        let inside = search.window.contains(at);
+        if inside {
+            self.in_window += 1;
+        } else if at < search.window.start {
+            self.last_before = self.last_before.max(Some(at));
+        } else {
+            self.first_after = Some(self.first_after.map_or(at, |first| first.min(at)));
+        }
+        inside
+    }
+}

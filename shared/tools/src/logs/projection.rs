@@ -1,0 +1,169 @@
+//! From what was collected to the bounded projection and the record's raw response.
+
+use domain::evidence::EvidenceStatus;
+use domain::evidence::projection::{LogEvent, LogPattern, LogScope, Projection, QueryLogsToolResult};
+use domain::ids::ToolCallId;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::collect::{Collector, Pattern};
+use super::events::cut;
+use super::instant;
+use crate::redaction::Redactor;
+
+/// Patterns shown, at most.
+const MAX_PATTERNS: usize = 60;
+/// Bytes of one shown text, tried from the front until the result fits.
+const TEXT_BYTES: [usize; 4] = [1200, 600, 300, 150];
+/// Bytes of the raw response.
+const MAX_RAW_BYTES: usize = 64 * 1024;
+
+/// What of the call is shown besides the lines.
+pub struct Shown {
+    pub tool_call_id: ToolCallId,
+    pub source: String,
+    pub scope: LogScope,
+    /// Templates begin with the service's name when lines of several are mixed.
+    pub many_services: bool,
+    pub notes: Vec<String>,
+}
+
+/// The projection of at most `max_bytes` as JSON, or `None` when not even one entry fits.
+pub fn project(collector: &Collector, shown: &Shown, max_bytes: usize, redactor: &mut Redactor) -> Option<Projection> {
+    TEXT_BYTES.into_iter().find_map(|text_bytes| {
+        let result = result(collector, shown, text_bytes, redactor);
+        let wanted = result.patterns.len();
+        let (projection, _) = Projection::Logs(result).to_bounded_json(max_bytes).ok()?;
+        let Projection::Logs(fitted) = &projection else { return None };
+        // Shorter texts are better than lost patterns, as long as texts can get shorter.
+        let smallest = TEXT_BYTES.last() == Some(&text_bytes);
+        (smallest || fitted.patterns.len() == wanted).then_some(projection)
+    })
+}
+
+fn result(collector: &Collector, shown: &Shown, text_bytes: usize, redactor: &mut Redactor) -> QueryLogsToolResult {
+    let ranked = collector.ranked();
+    let patterns: Vec<LogPattern> =
+        ranked.iter().take(MAX_PATTERNS).map(|(template, p)| pattern(template, p, shown, text_bytes, redactor)).collect();
+    let events = events(&ranked, collector.search().limit, text_bytes, redactor);
+    let mut notes = shown.notes.clone();
+    notes.extend(counting_notes(collector, shown));
+    let hidden = &ranked[patterns.len()..];
+    if !hidden.is_empty() {
+        let lines: u64 = hidden.iter().map(|(_, pattern)| pattern.count).sum();
+        notes.push(format!("{} rarer patterns with {lines} lines are not shown; narrow the search to see them", hidden.len()));
+    }
+    let sampled = (events.len() as u64) < collector.matched;
+    if sampled {
+        notes.push(format!("events are {} of {} matching lines, the newest of each pattern", events.len(), collector.matched));
+    }
+    QueryLogsToolResult {
+        tool_call_id: shown.tool_call_id.clone(),
+        evidence_status: EvidenceStatus::found(collector.matched > 0),
+        source: shown.source.clone(),
+        scope: shown.scope.clone(),
+        matched: collector.matched,
+        patterns,
+        events,
+        truncated: sampled || !hidden.is_empty(),
+        notes,
+    }
+}
+
+fn pattern(template: &str, pattern: &Pattern, shown: &Shown, text_bytes: usize, redactor: &mut Redactor) -> LogPattern {
+    let template = redactor.text(template);
+    let template = if shown.many_services { format!("{}: {template}", pattern.service) } else { template.into_owned() };
+    LogPattern {
+        template: cut(&template, text_bytes),
+        count: pattern.count,
+        first_seen: instant::show(pattern.first),
+        last_seen: instant::show(pattern.last),
+        sample: cut(&redactor.text(&pattern.sample), text_bytes),
+    }
+}
+
+/// The newest line of each pattern in their order, then the second newest of each, and so on up to `limit`: what is dropped
+/// from the end to fit is what tells least.
+fn events(ranked: &[(String, &Pattern)], limit: usize, text_bytes: usize, redactor: &mut Redactor) -> Vec<LogEvent> {
+    let rounds = ranked.iter().map(|(_, pattern)| pattern.newest.len()).max().unwrap_or(0);
+    (0..rounds)
+        .flat_map(|round| ranked.iter().filter_map(move |(_, pattern)| pattern.newest.get(round)))
+        .take(limit)
+        .map(|kept| {
+            let mut event = kept.event();
+            event.message = cut(&redactor.text(&event.message), text_bytes);
+            event
+        })
+        .collect()
+}
+
+/// What the counts say that the entries don't: broken lines, lines that couldn't be judged, and why nothing may match.
+fn counting_notes(collector: &Collector, shown: &Shown) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut count = |n: u64, what: &str| {
+        if n > 0 {
+            notes.push(format!("{n} {what}"));
+        }
+    };
+    count(collector.broken, "broken lines were left out");
+    count(collector.without_time, "lines without a time could not be placed and were left out");
+    count(collector.without_level, "lines without a level were left out by the level filter");
+    if shown.many_services && collector.matched > 0 {
+        let mut counts: Vec<(&str, u64)> =
+            collector.services().map(|(name, count)| (name, count.matched)).filter(|(_, matched)| *matched > 0).collect();
+        counts.sort_by_key(|(name, matched)| (std::cmp::Reverse(*matched), *name));
+        let texts: Vec<String> = counts.iter().take(20).map(|(name, matched)| format!("{name} {matched}")).collect();
+        notes.push(format!("matching lines by service: {}", texts.join(", ")));
+    }
+    if collector.matched == 0 {
+        notes.extend(absence(collector));
+        notes.extend(collector.search().terms.as_ref().and_then(|terms| terms.hint()).map(str::to_owned));
+    }
+    notes
+}
+
+/// Whether the services were silent or only the filters found nothing: two very different observations.
+fn absence(collector: &Collector) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    let in_window: u64 = collector.services().map(|(_, count)| count.in_window).sum();
+    if in_window > 0 {
+        notes.push(format!("{in_window} lines lie within the window, but none of them passes level and query"));
+        return notes;
+    }
+    notes.push("there is no line at all within the window".to_owned());
+    if let [(name, count)] = collector.services().collect::<Vec<_>>()[..] {
+        if let Some(at) = count.last_before {
+            notes.push(format!("the last line of {name} before the window is from {}", instant::show(at)));
+        }
+        if let Some(at) = count.first_after {
+            notes.push(format!("the first line of {name} after the window is from {}", instant::show(at)));
+        }
+    }
+    notes
+}
+
+/// Counts and the first matching lines, masked, for the canonical record.
+pub fn raw(collector: &Collector, redactor: &mut Redactor) -> Option<Box<RawValue>> {
+    let mut first: Vec<LogEvent> = collector
+        .first
+        .iter()
+        .map(|kept| {
+            let mut event = kept.event();
+            event.message = redactor.text(&event.message).into_owned();
+            event
+        })
+        .collect();
+    loop {
+        let json = json!({
+            "scanned": collector.scanned,
+            "matched": collector.matched,
+            "broken": collector.broken,
+            "first_events": first,
+        })
+        .to_string();
+        if json.len() <= MAX_RAW_BYTES {
+            return RawValue::from_string(json).ok();
+        }
+        first.truncate(first.len() / 2);
+    }
+}

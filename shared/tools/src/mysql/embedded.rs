@@ -1,0 +1,93 @@
+//! SQLite: the embedded demonstration database, opened read-only for each query.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::Value;
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Column, ConnectOptions, Connection, Row, TypeInfo, ValueRef};
+use tokio::time::Instant;
+
+use super::ReadOnlySelect;
+use super::collect::{Collected, bytes, signed};
+use super::source::{QueryFault, Rows};
+
+/// Virtual machine instructions between two looks at the clock.
+const PROGRESS_STEPS: i32 = 10_000;
+
+pub(super) struct Embedded {
+    options: SqliteConnectOptions,
+}
+
+impl Embedded {
+    pub fn new(url: &str) -> Option<Self> {
+        let options: SqliteConnectOptions = url.parse().ok()?;
+        let options = options.read_only(true).create_if_missing(false).pragma("query_only", "ON").disable_statement_logging();
+        Some(Self { options })
+    }
+
+    pub async fn select(&self, select: &ReadOnlySelect, max_rows: u32, timeout: Duration) -> Result<Rows, QueryFault> {
+        let mut connection = self.options.connect().await.map_err(|_| QueryFault::Unavailable)?;
+        let deadline = Instant::now() + timeout;
+        // SQLite has no server to kill a query: it asks whether to go on.
+        let mut handle = connection.lock_handle().await.map_err(|_| QueryFault::Unavailable)?;
+        handle.set_progress_handler(PROGRESS_STEPS, move || Instant::now() < deadline);
+        drop(handle);
+        let result = read(&mut connection, select, max_rows).await;
+        let _ = connection.close().await;
+        match result {
+            Err(_) if Instant::now() >= deadline => Err(QueryFault::TooSlow),
+            other => other,
+        }
+    }
+}
+
+async fn read(connection: &mut SqliteConnection, select: &ReadOnlySelect, max_rows: u32) -> Result<Rows, QueryFault> {
+    let mut collected = Collected::new(max_rows);
+    let mut rows = bound(select).fetch(connection);
+    while let Some(row) = rows.next().await {
+        let row: SqliteRow = row.map_err(|e| fault(&e))?;
+        collected.columns(|| row.columns().iter().map(|c| c.name().to_owned()).collect());
+        if !collected.push((0..row.len()).map(|i| cell(&row, i)).collect()) {
+            break;
+        }
+    }
+    Ok(collected.finish())
+}
+
+fn cell(row: &SqliteRow, index: usize) -> Value {
+    let Ok(value) = row.try_get_raw(index) else {
+        return Value::Null;
+    };
+    // The type of this value, not of its column: SQLite's cells have their own.
+    match (value.is_null(), value.type_info().name()) {
+        (true, _) => Value::Null,
+        (false, "INTEGER" | "BOOLEAN") => row.try_get_unchecked::<i64, _>(index).map_or(Value::Null, signed),
+        (false, "REAL") => row.try_get_unchecked::<f64, _>(index).map_or(Value::Null, Value::from),
+        (false, "BLOB") => row.try_get_unchecked::<Vec<u8>, _>(index).map_or(Value::Null, |b| bytes(&b)),
+        (false, _) => row.try_get_unchecked::<String, _>(index).map_or(Value::Null, Value::from),
+    }
+}
+
+fn bound(select: &ReadOnlySelect) -> sqlx::query::Query<'_, sqlx::Sqlite, SqliteArguments> {
+    let mut query = sqlx::query(AssertSqlSafe(select.sql())).persistent(false);
+    for param in select.params() {
+        query = match param {
+            Value::Bool(value) => query.bind(*value),
+            Value::Number(number) => match number.as_i64() {
+                Some(value) => query.bind(value),
+                None => query.bind(number.as_f64()),
+            },
+            Value::String(text) => query.bind(text.clone()),
+            Value::Null | Value::Array(_) | Value::Object(_) => query.bind(None::<String>),
+        };
+    }
+    query
+}
+
+fn fault(error: &sqlx::Error) -> QueryFault {
+    match error {
+        sqlx::Error::Database(refused) => QueryFault::Refused { code: refused.code().map(|code| code.into_owned()) },
+        _ => QueryFault::Unavailable,
+    }
+}

@@ -1,0 +1,184 @@
+//! MySQL and MariaDB: one fresh, pinned and verified session per query, read-only, stopped on the server when it takes too long.
+//!
+//! A connection is never reused: what a session could carry over (a schema, a setting, a lock) can't reach the next query.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::Value;
+use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlRow};
+use sqlx::{AssertSqlSafe, Column, ConnectOptions, Connection, Executor, Row};
+
+use super::ReadOnlySelect;
+use super::cells;
+use super::collect::Collected;
+use super::source::{QueryFault, Rows};
+
+/// Quotes, escapes and operators as the guard reads them; strict about everything else.
+const SQL_MODE: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Rounds of a recursive CTE.
+const MAX_RECURSION: u32 = 1000;
+
+pub(super) struct Server {
+    options: MySqlConnectOptions,
+}
+
+/// The two servers spell the time limit and the recursion limit differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flavour {
+    MySql,
+    MariaDb,
+}
+
+impl Server {
+    pub fn new(url: &str) -> Option<Self> {
+        let options: MySqlConnectOptions = url.parse().ok()?;
+        // The statements that this option would send are ours to send and verify.
+        let options = options.pipes_as_concat(false).no_engine_substitution(false).set_names(false).timezone(None);
+        Some(Self { options: options.statement_cache_capacity(0).disable_statement_logging() })
+    }
+
+    pub async fn select(&self, select: &ReadOnlySelect, max_rows: u32, timeout: Duration) -> Result<Rows, QueryFault> {
+        let mut connection = self.connect().await?;
+        let opened = tokio::time::timeout(CONNECT_TIMEOUT, pin(&mut connection, max_rows, timeout)).await;
+        let id = match opened {
+            Ok(Ok(id)) => id,
+            Ok(Err(fault)) => return discard(connection, Err(fault)).await,
+            Err(_) => return discard(connection, Err(QueryFault::Unavailable)).await,
+        };
+        // The server's limit comes first; ours is for a server that does not keep it.
+        let read = tokio::time::timeout(timeout + Duration::from_millis(500), read(&mut connection, select, max_rows)).await;
+        match read {
+            Ok(result) => {
+                let whole = matches!(&result, Ok(rows) if !rows.truncated);
+                if !whole {
+                    // An unread remainder or an error: stop it there and never look at this connection again.
+                    self.kill(id).await;
+                    return discard(connection, result).await;
+                }
+                let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.execute("ROLLBACK")).await;
+                let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.close()).await;
+                result
+            }
+            Err(_) => {
+                self.kill(id).await;
+                discard(connection, Err(QueryFault::TooSlow)).await
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<MySqlConnection, QueryFault> {
+        match tokio::time::timeout(CONNECT_TIMEOUT, self.options.connect()).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(_)) | Err(_) => Err(QueryFault::Unavailable),
+        }
+    }
+
+    /// `KILL QUERY` from a second connection; a user may always kill its own.
+    async fn kill(&self, id: u64) {
+        if let Ok(mut connection) = self.connect().await {
+            let statement = AssertSqlSafe(format!("KILL QUERY {id}"));
+            let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.execute(statement)).await;
+            let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.close()).await;
+        }
+    }
+}
+
+async fn discard<T>(connection: MySqlConnection, result: T) -> T {
+    let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.close_hard()).await;
+    result
+}
+
+/// Sets what the guard and the limits assume, reads it back, and opens the transaction. Returns the connection's id.
+async fn pin(connection: &mut MySqlConnection, max_rows: u32, timeout: Duration) -> Result<u64, QueryFault> {
+    let failed = |_| QueryFault::SessionNotPinned;
+    let (version, id): (String, u64) =
+        sqlx::query_as("SELECT VERSION(), CONNECTION_ID()").persistent(false).fetch_one(&mut *connection).await.map_err(failed)?;
+    let flavour = if version.contains("MariaDB") { Flavour::MariaDb } else { Flavour::MySql };
+    let rows = u64::from(max_rows) + 1;
+    let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).max(1);
+    let (limit, recursion) = match flavour {
+        Flavour::MySql => (format!("max_execution_time={millis}"), "cte_max_recursion_depth"),
+        Flavour::MariaDb => (format!("max_statement_time={}.{:03}", millis / 1000, millis % 1000), "max_recursive_iterations"),
+    };
+    let set = format!(
+        "SET SESSION sql_mode='{SQL_MODE}', time_zone='+00:00', sql_select_limit={rows}, {limit}, {recursion}={MAX_RECURSION}, \
+         group_concat_max_len=65536, character_set_client=utf8mb4, character_set_connection=utf8mb4, character_set_results=utf8mb4"
+    );
+    connection.execute(AssertSqlSafe(set)).await.map_err(failed)?;
+    verify(connection, flavour, rows, millis).await?;
+    connection.execute("START TRANSACTION READ ONLY").await.map_err(failed)?;
+    Ok(id)
+}
+
+/// Fail closed: a setting that a proxy or a server swallowed would change what the guard's reading means.
+async fn verify(connection: &mut MySqlConnection, flavour: Flavour, rows: u64, millis: u64) -> Result<(), QueryFault> {
+    let limit = match flavour {
+        Flavour::MySql => "@@SESSION.max_execution_time",
+        Flavour::MariaDb => "CAST(ROUND(@@SESSION.max_statement_time * 1000) AS UNSIGNED)",
+    };
+    let read = format!(
+        "SELECT CAST(@@SESSION.sql_mode AS CHAR), CAST(@@SESSION.time_zone AS CHAR), CAST(@@SESSION.character_set_client AS CHAR), \
+         CAST(@@SESSION.sql_select_limit AS CHAR), CAST({limit} AS CHAR)"
+    );
+    let found: (String, String, String, String, String) = sqlx::query_as(AssertSqlSafe(read))
+        .persistent(false)
+        .fetch_one(connection)
+        .await
+        .map_err(|_| QueryFault::SessionNotPinned)?;
+    let modes = |text: &str| text.split(',').map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+    let right = modes(&found.0) == modes(SQL_MODE)
+        && found.1 == "+00:00"
+        && found.2 == "utf8mb4"
+        && found.3 == rows.to_string()
+        && found.4 == millis.to_string();
+    if right { Ok(()) } else { Err(QueryFault::SessionNotPinned) }
+}
+
+/// Reads rows one by one, so that a LIMIT in the statement can't make us hold more than we show.
+async fn read(connection: &mut MySqlConnection, select: &ReadOnlySelect, max_rows: u32) -> Result<Rows, QueryFault> {
+    let mut collected = Collected::new(max_rows);
+    let mut rows = bound(select).fetch(connection);
+    while let Some(row) = rows.next().await {
+        let row: MySqlRow = row.map_err(|e| fault(&e))?;
+        collected.columns(|| row.columns().iter().map(|c| c.name().to_owned()).collect());
+        let cells = (0..row.len()).map(|i| cells::read(&row, i, &mut collected)).collect();
+        if !collected.push(cells) {
+            break;
+        }
+    }
+    Ok(collected.finish())
+}
+
+/// The original text with its parameters as values.
+fn bound(select: &ReadOnlySelect) -> sqlx::query::Query<'_, sqlx::MySql, MySqlArguments> {
+    let mut query = sqlx::query(AssertSqlSafe(select.sql())).persistent(false);
+    for param in select.params() {
+        query = match param {
+            Value::Bool(value) => query.bind(*value),
+            Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(value), _) => query.bind(value),
+                (None, Some(value)) => query.bind(value),
+                (None, None) => query.bind(number.as_f64()),
+            },
+            Value::String(text) => query.bind(text.clone()),
+            Value::Null | Value::Array(_) | Value::Object(_) => query.bind(None::<String>),
+        };
+    }
+    query
+}
+
+fn fault(error: &sqlx::Error) -> QueryFault {
+    match error {
+        sqlx::Error::Database(refused) => {
+            let number = refused.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().map(|e| e.number());
+            match number {
+                // Time limit reached: MySQL, MariaDB, and a query killed by us.
+                Some(3024 | 1969 | 1317) => QueryFault::TooSlow,
+                number => QueryFault::Refused { code: number.map(|n| n.to_string()) },
+            }
+        }
+        _ => QueryFault::Unavailable,
+    }
+}
