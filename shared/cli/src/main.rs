@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 const USAGE: &str = "usage: superbiz ask [--url URL] [--session ID] QUESTION\n  URL defaults to http://127.0.0.1:9000";
@@ -53,10 +54,19 @@ fn read(arguments: &[String]) -> Result<Ask, String> {
     Ok(Ask { url: format!("{}/api/chat", url.trim_end_matches('/')), body })
 }
 
+fn client() -> Result<reqwest::Client, Box<dyn std::error::Error>> {
+    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+    Ok(builder.connect_timeout(Duration::from_secs(5)).read_timeout(SILENCE).build()?)
+}
+
 /// Prints the raw stream. Exit codes: 0 content, 1 failure or refusal, 2 usage or transport.
 async fn stream(ask: &Ask) -> Result<ExitCode, String> {
-    let client = reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).read_timeout(SILENCE);
-    let client = client.build().map_err(|fault| fault.to_string())?;
+    let client = client().map_err(|fault| fault.to_string())?;
     let response = client.post(&ask.url).json(&ask.body).send().await;
     let mut response = response.map_err(|fault| format!("no answer from {}: {fault}; is `make dev` running?", ask.url))?;
     let refused = !response.status().is_success();

@@ -88,7 +88,7 @@ struct Served {
 
 enum By {
     CargoLambda(Box<tokio::sync::Mutex<Child>>),
-    Testkit(Emulator),
+    Testkit { _emulator: Emulator },
 }
 
 impl Served {
@@ -98,7 +98,7 @@ impl Served {
         let child_ended = async {
             match &self.by {
                 By::CargoLambda(child) => child.lock().await.wait().await.map(Some),
-                By::Testkit(_) => std::future::pending().await,
+                By::Testkit { .. } => std::future::pending().await,
             }
         };
         tokio::select! {
@@ -126,7 +126,7 @@ async fn testkit_emulator(options: &Options, stack: &LocalStack, model: &ModelAd
     config.deadline = DeadlineHeader::Real;
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await.context("the port is taken")?;
     let emulator = Emulator::start_on(listener, config)?;
-    Ok(Served { url: emulator.url(), by: By::Testkit(emulator) })
+    Ok(Served { url: emulator.url(), by: By::Testkit { _emulator: emulator } })
 }
 
 async fn cargo_lambda(options: &Options, stack: &LocalStack, model: &ModelAddress) -> anyhow::Result<Served> {
