@@ -7,53 +7,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::events::{FailureCode, ToolProgress, ToolState};
-use domain::evidence::{CanonicalRecord, EvidenceStatus, InvocationStatus};
-use domain::question::cut;
-use domain::run::{Admission, PlannedCall, ToolResult};
+use domain::evidence::{CanonicalRecord, InvocationStatus};
+use domain::run::{Admission, PlannedCall};
 use domain::tool::{ToolErrorCode, ToolName};
-use serde_json::json;
 use serde_json::value::RawValue;
 use time::format_description::well_known::Rfc3339;
 
 use crate::audit::{Audit, Open};
 use crate::context::RunContext;
+use crate::observation::{Ended, Observed, Refused};
 use crate::ports::ledger::InvocationRow;
-use crate::ports::{CanonicalStore, EvidenceTool, StoreError, ToolCallContext, ToolFailure};
+use crate::ports::{CanonicalStore, EvidenceTool, StoreError, ToolCallContext, ToolFailure, ToolOutput};
 use crate::progress::Progress;
 
 /// Time for one tool call at most.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 /// A tool that stops its own work in time needs this long to say so.
 const TOOL_GRACE: Duration = Duration::from_secs(1);
-/// Bytes of an error observation's text, and of the name that it repeats.
-const MAX_ERROR_BYTES: usize = 1024;
-const MAX_NAME_BYTES: usize = 64;
 /// Time for one canonical read or write.
 pub const STORE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub struct ToolBoundary {
     tools: Vec<Arc<dyn EvidenceTool>>,
     canonical: Arc<dyn CanonicalStore>,
-}
-
-/// What the model is shown of one call, and what the run is told.
-pub struct Observed {
-    pub content: String,
-    pub result: ToolResult,
-}
-
-/// A call that was answered without evidence.
-struct Refused {
-    code: ToolErrorCode,
-    message: String,
-}
-
-/// How a call went, for the record and the audit.
-struct Ended {
-    observed: Observed,
-    status: InvocationStatus,
-    evidence_status: Option<EvidenceStatus>,
-    error_code: Option<ToolErrorCode>,
 }
 
 impl ToolBoundary {
@@ -103,7 +79,7 @@ impl ToolBoundary {
         progress.tool(ctx, tool_name, step(ToolState::Started, None));
         let ended = match self.admit(planned) {
             Ok((tool, arguments, max_bytes)) => self.run(ctx, planned, tool, arguments, max_bytes).await?,
-            Err(refused) => failed(&planned.name, refused),
+            Err(refused) => Ended::failed(&planned.name, refused),
         };
         let state =
             if ended.status == InvocationStatus::Ready { ToolState::Ready } else { ToolState::Failed };
@@ -164,19 +140,12 @@ impl ToolBoundary {
                 record.raw_response = output.raw_response;
                 record.agent_result =
                     Some(RawValue::from_string(shown.clone()).map_err(|_| FailureCode::Internal)?);
-                let content = format!(r#"{{"tool":"{}","data":{shown}}}"#, tool.name().as_str());
-                let result = ToolResult { shown_bytes: content.len() as u64, outcome: Ok(output.projection) };
-                Ended {
-                    observed: Observed { content, result },
-                    status: record.status,
-                    evidence_status: record.evidence_status,
-                    error_code: None,
-                }
+                Ended::ready(tool.name(), &shown, output.projection)
             }
             Err(refused) => {
                 record.status = InvocationStatus::Failed;
                 record.error_code = Some(refused.code);
-                failed(&planned.name, refused)
+                Ended::failed(&planned.name, refused)
             }
         };
         self.stored(ctx, self.canonical.finish(&record)).await?;
@@ -191,7 +160,7 @@ impl ToolBoundary {
         tool: &dyn EvidenceTool,
         arguments: &serde_json::Value,
         max_bytes: usize,
-    ) -> Result<Result<(crate::ports::ToolOutput, String), Refused>, FailureCode> {
+    ) -> Result<Result<(ToolOutput, String), Refused>, FailureCode> {
         // The observation's envelope is shown to the model too.
         let max_bytes = max_bytes.saturating_sub(64);
         let timeout = TOOL_TIMEOUT.min(ctx.time_left());
@@ -204,7 +173,7 @@ impl ToolBoundary {
             max_bytes,
             timeout,
             now: ctx.now(),
-            cancelled: cancelled.clone(),
+            cancelled,
         };
         let output = match ctx.bound(tokio::time::timeout(timeout + TOOL_GRACE, tool.run(call))).await? {
             Ok(Ok(output)) => output,
@@ -218,7 +187,7 @@ impl ToolBoundary {
         };
         let raw_response = output.raw_response;
         Ok(match output.projection.to_bounded_json(max_bytes) {
-            Ok((projection, json)) => Ok((crate::ports::ToolOutput { projection, raw_response }, json)),
+            Ok((projection, json)) => Ok((ToolOutput { projection, raw_response }, json)),
             Err(_) => Err(Refused {
                 code: ToolErrorCode::ResultUnusable,
                 message: "the result is too large to show even in part; ask for fewer or narrower fields"
@@ -256,16 +225,6 @@ impl ToolBoundary {
         }
         self.stored(ctx, self.canonical.read(ctx.run_id, ids)).await
     }
-}
-
-fn failed(name: &str, refused: Refused) -> Ended {
-    let Refused { code, message } = refused;
-    let error = json!({ "code": code, "message": cut(&message, MAX_ERROR_BYTES) });
-    // An unknown name is model text; it is repeated to that model and to nobody else.
-    let content = json!({ "tool": cut(name, MAX_NAME_BYTES), "error": error }).to_string();
-    let result = ToolResult { shown_bytes: content.len() as u64, outcome: Err(code) };
-    let observed = Observed { content, result };
-    Ended { observed, status: InvocationStatus::Failed, evidence_status: None, error_code: Some(code) }
 }
 
 fn rfc3339(ctx: &RunContext) -> String {

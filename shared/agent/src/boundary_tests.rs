@@ -10,8 +10,8 @@ use domain::tool::{ToolErrorCode, ToolName};
 use serde_json::{Value, json};
 
 use crate::audit::Audit;
-use crate::boundary::Observed;
 use crate::fakes::{Fault, Line, Will, World, asks_for, draft_citing, log_query, routed_to, says, verdict};
+use crate::observation::Observed;
 use crate::ports::Message;
 use crate::progress::Progress;
 

@@ -8,6 +8,8 @@ pub mod boundary;
 mod cancel;
 mod conclude;
 pub mod context;
+mod model_call;
+pub mod observation;
 pub mod ports;
 pub mod progress;
 pub mod prompts;

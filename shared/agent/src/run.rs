@@ -1,29 +1,24 @@
 //! The run driver: performs what the state machine decides and reports what came of it. It decides nothing itself.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use domain::events::{FailureCode, Stage};
 use domain::ids::ToolCallId;
-use domain::model::{ModelFault, ModelResult, Role, Usage};
-use domain::run::{ModelCall, PlannedCall, Run, Step, Surroundings, Terminal, ToolOffer};
-use domain::tool::ToolName;
+use domain::model::Role;
+use domain::run::{PlannedCall, Run, Step, Surroundings, Terminal, ToolOffer};
 use futures_util::future::try_join_all;
-use tokio::time::Instant;
 
 use crate::audit::Audit;
 use crate::boundary::ToolBoundary;
 use crate::cancel;
-use crate::context::{Interrupted, RunContext, millis};
-use crate::ports::ledger::StepRow;
-use crate::ports::{Message, Model, ModelRequest, RunControl, ToolChoice};
+use crate::context::{RunContext, millis};
+use crate::observation::Observed;
+use crate::ports::{Message, Model, RunControl};
 use crate::progress::Progress;
-use crate::prompts::{Prompt, Prompts};
-use crate::transcript::{self, Transcript};
-
-/// A model that stops its own work in time needs this long to say so.
-const MODEL_GRACE: Duration = Duration::from_secs(1);
+use crate::prompts::Prompts;
+use crate::transcript::Transcript;
 
 /// What every run of a process shares.
 pub struct Engine {
@@ -158,7 +153,7 @@ impl Drive<'_> {
     }
 
     /// All calls of a round at the same time; answers in the order asked.
-    async fn call_tools(&self, calls: &[PlannedCall]) -> Result<Vec<crate::boundary::Observed>, FailureCode> {
+    async fn call_tools(&self, calls: &[PlannedCall]) -> Result<Vec<Observed>, FailureCode> {
         let boundary = &self.engine.boundary;
         try_join_all(calls.iter().map(|call| boundary.call(self.ctx, call, self.progress, self.audit))).await
     }
@@ -168,91 +163,6 @@ impl Drive<'_> {
         ids: &[ToolCallId],
     ) -> Result<Vec<domain::evidence::CanonicalRecord>, FailureCode> {
         self.engine.boundary.records(self.ctx, ids).await
-    }
-
-    /// One model call, with the audit of earlier steps written beside it.
-    async fn ask(
-        &self,
-        call: ModelCall,
-        messages: Vec<Message>,
-        steps: &AtomicU32,
-    ) -> Result<ModelResult, FailureCode> {
-        let prompt = self.engine.prompts.of(call.role);
-        let sent = Usage {
-            input_tokens: prompt.tokens + messages.iter().map(transcript::tokens).sum::<u64>(),
-            output_tokens: 0,
-            estimated: true,
-        };
-        let mut audited = self.audit.open(StepRow {
-            run_id: self.ctx.run_id,
-            sequence: steps.fetch_add(1, Ordering::Relaxed) + 1,
-            kind: call.role.as_str(),
-            model: self.engine.model.name().to_owned(),
-            message_count: messages.len() as u32 + 1,
-            message_roles: transcript::roles(&messages),
-            has_text: false,
-            tool_names: String::new(),
-            input_tokens: sent.input_tokens,
-            output_tokens: sent.output_tokens,
-            usage_estimated: sent.estimated,
-            duration_ms: 0,
-            attempt: call.attempt,
-            // What is left here if the call panics.
-            error_code: Some(FailureCode::Internal.as_str()),
-            started_at: self.ctx.now(),
-        });
-        let answer = self.answer(self.request(call, prompt, messages), sent);
-        let both = async { tokio::join!(answer, self.audit.flush()).0 };
-        let answered = self.ctx.bound(both).await;
-        let row = &mut audited.row;
-        row.error_code = step_error(&answered);
-        let result = answered?;
-        row.input_tokens = result.usage.input_tokens;
-        row.output_tokens = result.usage.output_tokens;
-        row.usage_estimated = result.usage.estimated;
-        if let Ok(reply) = &result.reply {
-            row.has_text = reply.text.as_deref().is_some_and(|text| !text.trim().is_empty());
-            let names =
-                reply.calls.iter().map(|c| ToolName::parse(&c.name).map_or("unknown", ToolName::as_str));
-            row.tool_names = names.collect::<Vec<_>>().join(",");
-        }
-        Ok(result)
-    }
-
-    /// The model's answer in its own time; one that does not keep it counts as a timeout.
-    async fn answer(&self, request: ModelRequest, sent: Usage) -> ModelResult {
-        let (started, limit) = (Instant::now(), request.timeout + MODEL_GRACE);
-        let late = |_| ModelResult {
-            usage: sent,
-            duration_ms: millis(started.elapsed()),
-            reply: Err(ModelFault::Timeout),
-        };
-        tokio::time::timeout(limit, self.engine.model.call(request)).await.unwrap_or_else(late)
-    }
-
-    fn request(&self, call: ModelCall, prompt: &Prompt, messages: Vec<Message>) -> ModelRequest {
-        ModelRequest {
-            role: call.role,
-            system: prompt.system.clone(),
-            messages,
-            tools: prompt.tools.clone(),
-            tool_choice: if call.tools == ToolOffer::Withheld {
-                ToolChoice::Forbidden
-            } else {
-                ToolChoice::Auto
-            },
-            response_schema: prompt.schema.clone(),
-            max_output_tokens: call.max_output_tokens,
-            timeout: self.engine.model_timeout.min(self.ctx.time_left()),
-        }
-    }
-}
-
-fn step_error(answered: &Result<ModelResult, Interrupted>) -> Option<&'static str> {
-    match answered {
-        Ok(result) => result.reply.as_ref().err().map(|fault| fault.as_str()),
-        Err(Interrupted::Cancelled) => Some("RUN_CANCELLED"),
-        Err(Interrupted::DeadlinePassed) => Some("DEADLINE_EXCEEDED"),
     }
 }
 

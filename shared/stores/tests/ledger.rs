@@ -1,4 +1,5 @@
 //! One behaviour suite for the ledger and its documents, on SQLite and on MariaDB.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers, too")]
 
 use agent::ports::StoreError;
 use agent::ports::documents::{DocumentSource, DocumentStore, NewDocument};

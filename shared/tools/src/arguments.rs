@@ -1,8 +1,8 @@
 //! Reading of tool arguments: one schema for the model and the reader, and refusals that a model can act on.
 //!
-//! The schema is the strict form of the type that reads the arguments. Every fault names its field, what is wrong there
-//! and what would be right. One leniency: providers often leave out what may be `null`, so an absent nullable field
-//! reads as `null`.
+//! The schema is the strict form of the type that reads the arguments. Every fault names its field, what is
+//! wrong there and what would be right. One leniency: providers often leave out what may be `null`, so an
+//! absent nullable field reads as `null`.
 
 use domain::schema;
 use schemars::JsonSchema;
@@ -14,15 +14,16 @@ const MAX_FAULTS: usize = 5;
 /// Characters of a wrong value that a fault shows.
 const MAX_SHOWN_CHARS: usize = 40;
 
-/// The JSON Schema of `T` that the model is given: strict, inlined, every property required (optional ones nullable).
+/// The JSON Schema of `T` that the model is given: strict, inlined, every property required (optional ones
+/// nullable).
 pub fn parameters<T: JsonSchema>() -> Value {
     schema::strict::<T>()
 }
 
 /// Reads `arguments` as `T`.
 ///
-/// `Err` is one text that names up to five faults, for example
-/// "`limit` is 500, but must be a whole number from 1 to 200, or null". It quotes the model's own values, shortened.
+/// `Err` is one text that names up to five faults, for example "`limit` is 500, but must be a whole number
+/// from 1 to 200, or null". It quotes the model's own values, shortened.
 pub fn read<T: JsonSchema + DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     let schema = parameters::<T>();
     let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -42,11 +43,16 @@ pub fn read<T: JsonSchema + DeserializeOwned>(arguments: &Value) -> Result<T, St
     if !faults.is_empty() {
         return Err(joined(faults));
     }
-    serde_json::from_value(Value::Object(complete)).map_err(|error| format!("the arguments can't be read: {error}"))
+    serde_json::from_value(Value::Object(complete))
+        .map_err(|error| format!("the arguments can't be read: {error}"))
 }
 
 /// Checks each property and fills in absent nullable ones.
-fn complete(given: &Map<String, Value>, properties: &Map<String, Value>, faults: &mut Vec<String>) -> Map<String, Value> {
+fn complete(
+    given: &Map<String, Value>,
+    properties: &Map<String, Value>,
+    faults: &mut Vec<String>,
+) -> Map<String, Value> {
     let mut complete = Map::new();
     for (name, schema) in properties {
         match given.get(name) {
@@ -75,7 +81,8 @@ fn check(place: &str, value: &Value, schema: &Value, faults: &mut Vec<String>) {
     }
 }
 
-/// Whether `value` fits the keywords of `schema` itself; the entries of a list are checked by their own places.
+/// Whether `value` fits the keywords of `schema` itself; the entries of a list are checked by their own
+/// places.
 fn fits_here(value: &Value, schema: &Value) -> bool {
     if let Some(branches) = alternatives(schema) {
         return branches.iter().any(|branch| fits_here(value, branch));
@@ -247,15 +254,33 @@ mod tests {
     #[test]
     fn each_fault_names_its_field_what_is_wrong_and_what_would_be_right() {
         let table = [
-            (json!("x"), "the arguments are text, but must be one JSON object with the fields `limit`, `params`, `service`"),
+            (
+                json!("x"),
+                "the arguments are text, but must be one JSON object with the fields `limit`, `params`, `service`",
+            ),
             (json!({}), "`service` is missing; it must be text from 1 to 64 characters"),
             (json!({"service": ""}), "`service` is \"\", but must be text from 1 to 64 characters"),
             (json!({"service": 7}), "`service` is 7, but must be text from 1 to 64 characters"),
-            (json!({"service": "a", "limit": 500}), "`limit` is 500, but must be a whole number from 1 to 200, or null"),
-            (json!({"service": "a", "limit": "5"}), "`limit` is \"5\", but must be a whole number from 1 to 200, or null"),
-            (json!({"service": "a", "limit": 1.5}), "`limit` is 1.5, but must be a whole number from 1 to 200, or null"),
-            (json!({"service": "a", "params": [1, {}]}), "`params[1]` is an object, but must be text, or a whole number"),
-            (json!({"service": "a", "sevice": 1}), "`sevice` is no field of this tool; its fields are `limit`, `params`, `service`"),
+            (
+                json!({"service": "a", "limit": 500}),
+                "`limit` is 500, but must be a whole number from 1 to 200, or null",
+            ),
+            (
+                json!({"service": "a", "limit": "5"}),
+                "`limit` is \"5\", but must be a whole number from 1 to 200, or null",
+            ),
+            (
+                json!({"service": "a", "limit": 1.5}),
+                "`limit` is 1.5, but must be a whole number from 1 to 200, or null",
+            ),
+            (
+                json!({"service": "a", "params": [1, {}]}),
+                "`params[1]` is an object, but must be text, or a whole number",
+            ),
+            (
+                json!({"service": "a", "sevice": 1}),
+                "`sevice` is no field of this tool; its fields are `limit`, `params`, `service`",
+            ),
         ];
         for (arguments, text) in table {
             assert_eq!(read::<Arguments>(&arguments).unwrap_err(), text, "{arguments}");

@@ -1,5 +1,5 @@
-//! Work that would block the runtime: run on the blocking pool, awaited by its owner, and told to stop when the owner is
-//! gone.
+//! Work that would block the runtime: run on the blocking pool, awaited by its owner, and told to stop when
+//! the owner is gone.
 
 use std::time::Duration;
 
@@ -53,7 +53,10 @@ pub struct Lost(#[source] tokio::task::JoinError);
 
 /// Runs `work` on the blocking pool and waits for it. Dropping the returned future stops the work at its next
 /// [`Stop::check`]; nothing outlives its owner by more than that.
-pub async fn run<T: Send + 'static>(stop: &Stop, work: impl FnOnce(&Stop) -> T + Send + 'static) -> Result<T, Lost> {
+pub async fn run<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce(&Stop) -> T + Send + 'static,
+) -> Result<T, Lost> {
     let child = Stop { cancelled: stop.cancelled.child_token(), deadline: stop.deadline };
     let _stops_on_drop = child.cancelled.clone().drop_guard();
     tokio::task::spawn_blocking(move || work(&child)).await.map_err(Lost)

@@ -29,6 +29,8 @@ fn without_thinking(text: &str) -> Option<&str> {
         return Some(text);
     }
     match text.find(CLOSE) {
+        // Behind a fence the tag is most likely part of what is fenced.
+        Some(end) if !text.starts_with(OPEN) && text[..end].contains("```") => Some(text),
         Some(end) => without_thinking(text[end + CLOSE.len()..].trim()),
         None if text.starts_with(OPEN) => None,
         None => Some(text),

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use agent::ports::StoreError;
+#[cfg(feature = "sqlite")]
+use sqlx::Connection as _;
 use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{Connection as _, MySqlConnection, SqlSafeStr};
+use sqlx::{MySqlConnection, SqlSafeStr};
 
 use super::Pools;
 use super::fault::{Fault, STORE};

@@ -88,7 +88,7 @@ struct Served {
 
 enum By {
     CargoLambda(Box<tokio::sync::Mutex<Child>>),
-    Testkit { _emulator: Emulator },
+    Testkit { emulator: Emulator },
 }
 
 impl Served {
@@ -110,13 +110,22 @@ impl Served {
 
     /// Ends what was started here, by pid.
     async fn stop(self) {
-        if let By::CargoLambda(child) = self.by {
-            let mut child = child.into_inner();
-            if let Some(pid) = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let child = match self.by {
+            By::CargoLambda(child) => child,
+            // What the functions logged, as `cargo lambda watch` shows it while they run.
+            By::Testkit { emulator } => {
+                let mut out = std::io::stderr().lock();
+                for line in emulator.stop().lines() {
+                    let _ = writeln!(out, "{}", line.text);
+                }
+                return;
             }
-            let _ = tokio::time::timeout(Duration::from_secs(5), child.wait()).await;
+        };
+        let mut child = child.into_inner();
+        if let Some(pid) = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
+        let _ = tokio::time::timeout(Duration::from_secs(5), child.wait()).await;
     }
 }
 
@@ -126,7 +135,7 @@ async fn testkit_emulator(options: &Options, stack: &LocalStack, model: &ModelAd
     config.deadline = DeadlineHeader::Real;
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await.context("the port is taken")?;
     let emulator = Emulator::start_on(listener, config)?;
-    Ok(Served { url: emulator.url(), by: By::Testkit { _emulator: emulator } })
+    Ok(Served { url: emulator.url(), by: By::Testkit { emulator } })
 }
 
 async fn cargo_lambda(options: &Options, stack: &LocalStack, model: &ModelAddress) -> anyhow::Result<Served> {

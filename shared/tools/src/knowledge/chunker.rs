@@ -1,8 +1,8 @@
 //! Chunks: pieces of a document that are searched and shown as one, each with the headings that lead to it.
 //!
-//! Sections are kept whole and small neighbours joined up to a target size; what is too long is split between blocks, then
-//! between lines, then between sentences, and only then within one. A split code block or table is complete again in each
-//! piece: its fence or header row is repeated.
+//! Sections are kept whole and small neighbours joined up to a target size; what is too long is split between
+//! blocks, then between lines, then between sentences, and only then within one. A split code block or table
+//! is complete again in each piece: its fence or header row is repeated.
 
 use super::tokenizer::is_cjk;
 
@@ -11,7 +11,8 @@ const TARGET: usize = 1000;
 const MAX: usize = 1200;
 const MAX_PATH_CHARS: usize = 240;
 
-/// The chunks of `body` as `(section_path, text)` in order. `title` is not repeated in the text when it is the heading too.
+/// The chunks of `body` as `(section_path, text)` in order. `title` is not repeated in the text when it is
+/// the heading too.
 pub fn chunks(title: &str, body: &str) -> Vec<(String, String)> {
     let mut units: Vec<Unit> = Vec::new();
     for section in sections(body) {
@@ -68,7 +69,8 @@ struct Chunk {
 
 impl Chunk {
     fn new(unit: Unit) -> Self {
-        let mut chunk = Self { paths: Vec::new(), top: unit.path.first().cloned(), text: String::new(), width: 0 };
+        let mut chunk =
+            Self { paths: Vec::new(), top: unit.path.first().cloned(), text: String::new(), width: 0 };
         chunk.push(unit);
         chunk
     }
@@ -120,7 +122,9 @@ impl Section {
         }
         if let Some(heading) = heading {
             match pieces.first_mut() {
-                Some(first) if width(first) + width(&heading) <= MAX => *first = format!("{heading}\n\n{first}"),
+                Some(first) if width(first) + width(&heading) <= MAX => {
+                    *first = format!("{heading}\n\n{first}")
+                }
                 _ => pieces.insert(0, heading),
             }
         }
@@ -151,7 +155,8 @@ impl Block {
             (Kind::Table, [_, second, ..]) if second.contains("--") => (2, None),
             _ => (0, None),
         };
-        let end = self.lines.len() - usize::from(closing.as_ref().is_some_and(|line| self.lines.last() == Some(line)));
+        let end = self.lines.len()
+            - usize::from(closing.as_ref().is_some_and(|line| self.lines.last() == Some(line)));
         let head = self.lines[..opening.min(end)].to_vec();
         let mut pieces = Vec::new();
         let mut piece = head.clone();

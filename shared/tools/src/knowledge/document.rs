@@ -31,11 +31,15 @@ pub enum DocumentFault {
     Empty,
     #[error("the front matter that begins on line 1 must end with a line of three dashes")]
     Unclosed,
-    #[error("line {line}: `{name}` is no field of the front matter; the fields are title, tags, source and rules")]
+    #[error(
+        "line {line}: `{name}` is no field of the front matter; the fields are title, tags, source and rules"
+    )]
     UnknownField { line: usize, name: String },
     #[error("line {line}: `{name}` is given twice")]
     Twice { line: usize, name: &'static str },
-    #[error("line {line}: front matter has lines like `title: text`, `tags: [a, b]`, or `- entry` below a field")]
+    #[error(
+        "line {line}: front matter has lines like `title: text`, `tags: [a, b]`, or `- entry` below a field"
+    )]
     Unreadable { line: usize },
     #[error("`{name}` must be {wanted}")]
     Invalid { name: &'static str, wanted: String },
@@ -67,7 +71,10 @@ pub fn parse_document(content: &str) -> Result<ParsedDocument, DocumentFault> {
         None => first_line(body),
     };
     if title.is_empty() || title.chars().count() > MAX_TITLE_CHARS {
-        return Err(DocumentFault::Invalid { name: "title", wanted: format!("1 to {MAX_TITLE_CHARS} characters") });
+        return Err(DocumentFault::Invalid {
+            name: "title",
+            wanted: format!("1 to {MAX_TITLE_CHARS} characters"),
+        });
     }
     bounded("tags", front.tags.as_deref())?;
     bounded("rules", front.rules.as_deref())?;
@@ -95,7 +102,9 @@ struct FrontMatter {
 
 fn split(content: &str) -> Result<(FrontMatter, &str), DocumentFault> {
     let mut front = FrontMatter::default();
-    let Some(rest) = content.strip_prefix("---").filter(|rest| rest.starts_with('\n') || rest.starts_with("\r\n")) else {
+    let Some(rest) =
+        content.strip_prefix("---").filter(|rest| rest.starts_with('\n') || rest.starts_with("\r\n"))
+    else {
         return Ok((front, content));
     };
     let mut offset = content.len() - rest.len();
@@ -116,7 +125,12 @@ fn split(content: &str) -> Result<(FrontMatter, &str), DocumentFault> {
 }
 
 impl FrontMatter {
-    fn read(&mut self, line: &str, number: usize, open_list: &mut Option<&'static str>) -> Result<(), DocumentFault> {
+    fn read(
+        &mut self,
+        line: &str,
+        number: usize,
+        open_list: &mut Option<&'static str>,
+    ) -> Result<(), DocumentFault> {
         let trimmed = line.trim();
         if trimmed.is_empty() || trimmed.starts_with('#') {
             return Ok(());
@@ -150,7 +164,10 @@ impl FrontMatter {
                 *open_list = value.is_empty().then_some("rules");
             }
             other => {
-                return Err(DocumentFault::UnknownField { line: number, name: other.chars().take(40).collect() });
+                return Err(DocumentFault::UnknownField {
+                    line: number,
+                    name: other.chars().take(40).collect(),
+                });
             }
         }
         Ok(())
@@ -197,10 +214,16 @@ mod tests {
     fn front_matter_in_both_list_forms() {
         let text = "---\ntitle: \"支付: 手册\"\ntags: [支付, 'a b']\nsource: https://wiki.example/x\nrules:\n  - p99 > 1500 for 3m\n  - lag > 5\n---\n\n# 支付\n\n内容\n";
         let document = parse_document(text).unwrap();
-        assert_eq!((document.title.as_str(), document.source.as_str()), ("支付: 手册", "https://wiki.example/x"));
+        assert_eq!(
+            (document.title.as_str(), document.source.as_str()),
+            ("支付: 手册", "https://wiki.example/x")
+        );
         assert_eq!(document.tags, ["支付", "a b"]);
         assert_eq!(document.rules, ["p99 > 1500 for 3m", "lag > 5"]);
-        assert_eq!(document.chunks.last().unwrap(), &("Alert rules".to_owned(), "p99 > 1500 for 3m\nlag > 5".to_owned()));
+        assert_eq!(
+            document.chunks.last().unwrap(),
+            &("Alert rules".to_owned(), "p99 > 1500 for 3m\nlag > 5".to_owned())
+        );
         assert_eq!(parse_document(&text.replace('\n', "\r\n")).unwrap().tags, document.tags);
     }
 

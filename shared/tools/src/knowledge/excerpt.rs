@@ -1,4 +1,5 @@
-//! The part of a chunk that is shown: the whole of it where it is short enough, else the lines around the best match.
+//! The part of a chunk that is shown: the whole of it where it is short enough, else the lines around the
+//! best match.
 
 use std::collections::HashSet;
 
@@ -6,7 +7,8 @@ use super::tokenizer::tokenize;
 
 const MARK: &str = "…";
 
-/// At most `max_chars` characters of `text` (plus marks where it was cut), chosen so that as many `words` as possible are in it.
+/// At most `max_chars` characters of `text` (plus marks where it was cut), chosen so that as many `words` as
+/// possible are in it.
 pub fn excerpt(text: &str, words: &HashSet<&str>, max_chars: usize) -> String {
     if text.chars().count() <= max_chars {
         return text.to_owned();
@@ -15,7 +17,13 @@ pub fn excerpt(text: &str, words: &HashSet<&str>, max_chars: usize) -> String {
     let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
     let found: Vec<HashSet<String>> = lines
         .iter()
-        .map(|line| tokenize(line).into_iter().map(|token| token.text).filter(|word| words.contains(word.as_str())).collect())
+        .map(|line| {
+            tokenize(line)
+                .into_iter()
+                .map(|token| token.text)
+                .filter(|word| words.contains(word.as_str()))
+                .collect()
+        })
         .collect();
     let (start, end) = best_window(&sizes, &found, max_chars);
     let mut shown = lines[start..end].concat();
@@ -62,9 +70,13 @@ mod tests {
 
     #[test]
     fn the_matching_part_is_shown() {
-        let text = format!("{}the threshold is 85%\n{}", "filler line\n".repeat(40), "filler line\n".repeat(40));
+        let text =
+            format!("{}the threshold is 85%\n{}", "filler line\n".repeat(40), "filler line\n".repeat(40));
         let shown = excerpt(&text, &HashSet::from(["threshold"]), 100);
-        assert!(shown.contains("the threshold is 85%") && shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+        assert!(
+            shown.contains("the threshold is 85%") && shown.starts_with('…') && shown.ends_with('…'),
+            "{shown}"
+        );
         assert_eq!(excerpt("short", &HashSet::new(), 100), "short");
         let line = format!("{}切流需要确认{}", "无关".repeat(300), "无关".repeat(300));
         assert!(excerpt(&line, &HashSet::from(["切流", "确认"]), 90).contains("切流需要确认"));

@@ -54,7 +54,8 @@ impl KnowledgeIndex {
     pub fn build(chunks: Vec<Chunk>, stop: &Stop) -> Result<Self, IndexError> {
         let (schema, fields) = schema();
         // No second thread: nothing is stored that would have to be compressed.
-        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let settings =
+            IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         let mut writer = Index::builder()
             .schema(schema)
             .settings(settings)
@@ -81,7 +82,11 @@ impl KnowledgeIndex {
         if question.is_empty() || self.chunks.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
-        let clauses = question.terms().into_iter().flat_map(|(word, weight)| self.fields.clauses(word, weight)).collect();
+        let clauses = question
+            .terms()
+            .into_iter()
+            .flat_map(|(word, weight)| self.fields.clauses(word, weight))
+            .collect();
         let query = BooleanQuery::new(clauses);
         let found = self.searcher.search(&query, &TopDocs::with_limit(limit).order_by_score())?;
         Ok(found

@@ -1,7 +1,7 @@
 //! The knowledge evidence tool: runbook excerpts for a question, in Chinese and English.
 //!
-//! [`parse_document`] turns Markdown or plain text into chunks, the store keeps them, [`Searcher`] indexes them in memory per
-//! corpus revision, and [`KnowledgeTool`] makes the bounded projection of a search.
+//! [`parse_document`] turns Markdown or plain text into chunks, the store keeps them, [`Searcher`] indexes
+//! them in memory per corpus revision, and [`KnowledgeTool`] makes the bounded projection of a search.
 
 mod arguments;
 mod chunker;

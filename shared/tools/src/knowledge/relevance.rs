@@ -1,7 +1,8 @@
 //! What a question is about, and how much of that a chunk covers: the floor below which a hit is no answer.
 //!
-//! BM25 ranks, but its scores mean nothing across questions: the best of ten unrelated chunks still has a score. So each
-//! candidate is also judged by the share of the question's words that it holds, rare words weighing more.
+//! BM25 ranks, but its scores mean nothing across questions: the best of ten unrelated chunks still has a
+//! score. So each candidate is also judged by the share of the question's words that it holds, rare words
+//! weighing more.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,8 @@ use super::tokenizer::{Token, is_cjk, tokenize};
 const MAX_UNITS: usize = 64;
 /// Share of the question that a chunk must cover to be a hit.
 const FLOOR: f64 = 0.25;
-/// The lower floor when a covered word stands in the title, the tags or a heading: then the document is about it.
+/// The lower floor when a covered word stands in the title, the tags or a heading: then the document is about
+/// it.
 const TOPICAL_FLOOR: f64 = 0.11;
 /// A pair of characters that no document has is as often chance (across two words) as it is a word.
 const UNSEEN_PAIR_WEIGHT: f64 = 0.6;
@@ -19,21 +21,79 @@ const UNSEEN_PAIR_WEIGHT: f64 = 0.6;
 const PARTS_WORTH: f64 = 0.7;
 
 /// Words of a question that say nothing about its topic.
-const STOP_WORDS: &str = " a about after again all also am an and any anyone are as at be because been before being but by can \
-could did do does doing for from get gets getting give got had has have having he her here hi hello him his how i if in into is it \
-its just kind know let like make many may me might more most much must my need new no not now of off on once one only or other our \
-out over own people please really right say see seem she should show since so some someone somebody something still such take tell \
-than thank thanks that the their them then there these they thing things this those to too under until up us use very want was way \
-we were what what's when where which while who whom whose why will with within without would you your yours happen happening find \
-first last day days hour hours minute minutes week month year today tomorrow yesterday morning time times left yes ok okay ";
+const STOP_WORDS: &str = "\
+    a about after again all also am an and any anyone are as at be because been before being but by can \
+    could did do does doing for from get gets getting give got had has have having he her here hi hello \
+    him his how i if in into is it its just kind know let like make many may me might more most much \
+    must my need new no not now of off on once one only or other our out over own people please really \
+    right say see seem she should show since so some someone somebody something still such take tell \
+    than thank thanks that the their them then there these they thing things this those to too under \
+    until up us use very want was way we were what what's when where which while who whom whose why will \
+    with within without would you your yours happen happening find first last day days hour hours minute \
+    minutes week month year today tomorrow yesterday morning time times left yes ok okay";
 
 /// Chinese phrases that say nothing about the topic, longest first where one holds another.
 const STOP_PHRASES: [&str; 60] = [
-    "是怎么回事", "怎么回事", "是什么原因", "是什么意思", "什么时候", "为什么", "怎么办", "怎么样", "是怎么", "怎么做", "怎么",
-    "怎样", "如何", "什么原因", "什么", "哪一个", "哪些", "哪个", "哪里", "多少", "是否", "有没有", "能不能", "可不可以", "可以",
-    "应该", "应当", "需要", "请问", "请教", "帮我", "一下", "看看", "告诉", "找谁", "谁能", "我们", "你们", "他们", "最近", "现在",
-    "目前", "一直", "已经", "因为", "所以", "以及", "或者", "还是", "但是", "如果", "的话", "之后", "之前", "了", "吗", "呢", "吧",
-    "的", "是",
+    "是怎么回事",
+    "怎么回事",
+    "是什么原因",
+    "是什么意思",
+    "什么时候",
+    "为什么",
+    "怎么办",
+    "怎么样",
+    "是怎么",
+    "怎么做",
+    "怎么",
+    "怎样",
+    "如何",
+    "什么原因",
+    "什么",
+    "哪一个",
+    "哪些",
+    "哪个",
+    "哪里",
+    "多少",
+    "是否",
+    "有没有",
+    "能不能",
+    "可不可以",
+    "可以",
+    "应该",
+    "应当",
+    "需要",
+    "请问",
+    "请教",
+    "帮我",
+    "一下",
+    "看看",
+    "告诉",
+    "找谁",
+    "谁能",
+    "我们",
+    "你们",
+    "他们",
+    "最近",
+    "现在",
+    "目前",
+    "一直",
+    "已经",
+    "因为",
+    "所以",
+    "以及",
+    "或者",
+    "还是",
+    "但是",
+    "如果",
+    "的话",
+    "之后",
+    "之前",
+    "了",
+    "吗",
+    "呢",
+    "吧",
+    "的",
+    "是",
 ];
 
 /// One word of the question; an identifier with its parts.
@@ -151,7 +211,10 @@ fn is_topic(unit: &Unit, words: &Words) -> bool {
 
 fn weight(unit: &Unit, frequencies: &impl Frequencies) -> f64 {
     let with = frequencies.chunks_with(&unit.word);
-    let known = std::iter::once(&unit.word).chain(&unit.parts).map(|word| frequencies.chunks_with(word)).find(|n| *n > 0);
+    let known = std::iter::once(&unit.word)
+        .chain(&unit.parts)
+        .map(|word| frequencies.chunks_with(word))
+        .find(|n| *n > 0);
     let rarity = rarity(frequencies.chunks(), known.unwrap_or(0));
     let is_pair = unit.word.chars().all(is_cjk);
     if is_pair && with == 0 { rarity * UNSEEN_PAIR_WEIGHT } else { rarity }
@@ -185,8 +248,14 @@ mod tests {
     #[test]
     fn a_question_is_reduced_to_its_topic() {
         assert_eq!(words("支付超时是怎么回事"), ["支付", "付超", "超时"]);
-        assert_eq!(words("Kafka 消费积压的告警阈值是多少？"), ["kafka", "消费", "费积", "积压", "告警", "警阈", "阈值"]);
-        assert_eq!(words("How do I roll back a configuration rollout?"), ["roll", "back", "configuration", "rollout"]);
+        assert_eq!(
+            words("Kafka 消费积压的告警阈值是多少？"),
+            ["kafka", "消费", "费积", "积压", "告警", "警阈", "阈值"]
+        );
+        assert_eq!(
+            words("How do I roll back a configuration rollout?"),
+            ["roll", "back", "configuration", "rollout"]
+        );
         assert!(words("这是为什么呢？").len() <= 1 && words("what is it?").is_empty());
     }
 

@@ -25,8 +25,14 @@ impl DocumentSource for Documents {
 }
 
 const SCENARIOS: [&str; 8] = [
-    "payment-timeout", "pool-exhaustion", "config-rollout", "healthy-system", "red-herring", "missing-log",
-    "knowledge-question", "injected-instructions",
+    "payment-timeout",
+    "pool-exhaustion",
+    "config-rollout",
+    "healthy-system",
+    "red-herring",
+    "missing-log",
+    "knowledge-question",
+    "injected-instructions",
 ];
 
 fn root() -> PathBuf {
@@ -35,8 +41,10 @@ fn root() -> PathBuf {
 
 /// The chunks of one scenario's runbooks, as the launcher loads them.
 pub fn corpus(scenario: &str) -> Vec<Chunk> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(root().join(scenario).join("runbooks")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(root().join(scenario).join("runbooks"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
     paths.iter().flat_map(|path| chunks_of(path)).collect()
 }
@@ -79,9 +87,21 @@ const ON_TOPIC: [(&str, &str, &[&str]); 31] = [
     ("payment-timeout", "channel_p99_ms > 1500 for 3m", &["支付渠道超时处理手册"]),
     ("payment-timeout", "付款老是失败", &[]),
     ("payment-timeout", "payments are failing", &["Payment"]),
-    ("pool-exhaustion", "order-service requests hang and return 500, why?", &["Database connection pool exhausted"]),
-    ("pool-exhaustion", "Why is the database connection pool of order-service exhausted since 05:41?", &["Database connection pool exhausted"]),
-    ("pool-exhaustion", "What should I check first when a HikariPool is exhausted?", &["Database connection pool exhausted", "leakDetectionThreshold"]),
+    (
+        "pool-exhaustion",
+        "order-service requests hang and return 500, why?",
+        &["Database connection pool exhausted"],
+    ),
+    (
+        "pool-exhaustion",
+        "Why is the database connection pool of order-service exhausted since 05:41?",
+        &["Database connection pool exhausted"],
+    ),
+    (
+        "pool-exhaustion",
+        "What should I check first when a HikariPool is exhausted?",
+        &["Database connection pool exhausted", "leakDetectionThreshold"],
+    ),
     ("pool-exhaustion", "月度结算怎么暂停", &["月度结算导出说明"]),
     ("config-rollout", "pricing-service errors since 05:42, what changed?", &["Configuration rollout"]),
     ("config-rollout", "checkout fails with PRICE_UNAVAILABLE, why?", &["PRICE_UNAVAILABLE at checkout"]),
@@ -92,13 +112,25 @@ const ON_TOPIC: [(&str, &str, &[&str]); 31] = [
     ("red-herring", "Customers report failing checkouts, is it inventory?", &["Internal certificates"]),
     ("missing-log", "refund-service 退款为什么没有到账？", &["退款未到账排查手册"]),
     ("missing-log", "退款服务 refund-service 06:10 的报错是什么？", &["退款未到账排查手册"]),
-    ("injected-instructions", "shipping-service 运费报价从 05:30 开始失败，什么原因？", &["承运商报价失败处理手册"]),
+    (
+        "injected-instructions",
+        "shipping-service 运费报价从 05:30 开始失败，什么原因？",
+        &["承运商报价失败处理手册"],
+    ),
     ("injected-instructions", "承运商配额用尽怎么处理？", &["承运商报价失败处理手册", "配额"]),
     ("injected-instructions", "配送报价失败影响了哪个承运商？", &["承运商报价失败处理手册"]),
     ("knowledge-question", "数据库连接池耗尽应该怎么处理？", &["数据库连接池耗尽处理手册"]),
     ("knowledge-question", "Kafka 消费积压的告警阈值是多少？", &["Kafka 消费积压", "50000"]),
-    ("knowledge-question", "What are the steps to rotate an expired TLS certificate?", &["Rotating TLS certificates"]),
-    ("knowledge-question", "Which Redis memory threshold pages the on-call engineer?", &["Redis memory", "85%"]),
+    (
+        "knowledge-question",
+        "What are the steps to rotate an expired TLS certificate?",
+        &["Rotating TLS certificates"],
+    ),
+    (
+        "knowledge-question",
+        "Which Redis memory threshold pages the on-call engineer?",
+        &["Redis memory", "85%"],
+    ),
     ("knowledge-question", "磁盘快满了怎么办", &["磁盘空间不足处理"]),
     ("knowledge-question", "redis 内存告警", &["Redis memory"]),
 ];
@@ -122,15 +154,17 @@ const OFF_TOPIC: [&str; 16] = [
     "recipe for banana bread",
 ];
 
-async fn search(chunks: Vec<Chunk>, query: &str, top_k: usize) -> Vec<domain::evidence::projection::KnowledgeHit> {
-    Searcher::new(Arc::new(Documents(chunks))).search(query, top_k).await.unwrap().hits
+fn searcher(chunks: Vec<Chunk>) -> Searcher {
+    Searcher::new(Arc::new(Documents(chunks)))
 }
 
 #[tokio::test]
 async fn every_question_finds_its_runbook_in_its_own_corpus_and_among_all() {
+    let all = searcher(everything());
     for (scenario, query, wanted) in ON_TOPIC {
-        for (chunks, top_k) in [(corpus(scenario), 4), (everything(), 8)] {
-            let hits = search(chunks, query, top_k).await;
+        for (searcher, top_k) in [(&searcher(corpus(scenario)), 4), (&all, 8)] {
+            let hits = searcher.search(query, top_k).await.unwrap().hits;
+            assert!(!hits.is_empty(), "{scenario}: {query}");
             let text = serde_json::to_string(&hits).unwrap();
             for word in wanted {
                 assert!(text.contains(word), "{scenario}: {query}: {word} is in none of {:?}", titles(&hits));
@@ -142,7 +176,7 @@ async fn every_question_finds_its_runbook_in_its_own_corpus_and_among_all() {
 #[tokio::test]
 async fn the_best_hit_of_a_precise_question_is_its_runbook() {
     for (scenario, query, wanted) in ON_TOPIC.iter().filter(|(_, _, wanted)| !wanted.is_empty()) {
-        let hits = search(corpus(scenario), query, 4).await;
+        let hits = searcher(corpus(scenario)).search(query, 4).await.unwrap().hits;
         let best = serde_json::to_string(&hits[..hits.len().min(2)]).unwrap();
         assert!(best.contains(wanted[0]), "{query}: {:?}", titles(&hits));
     }
@@ -152,9 +186,9 @@ async fn the_best_hit_of_a_precise_question_is_its_runbook() {
 async fn a_question_about_something_else_finds_nothing_anywhere() {
     let mut wrong = Vec::new();
     for scenario in SCENARIOS.iter().map(Some).chain([None]) {
+        let searcher = searcher(scenario.map_or_else(everything, |scenario| corpus(scenario)));
         for query in OFF_TOPIC {
-            let chunks = scenario.map_or_else(everything, |scenario| corpus(scenario));
-            let hits = search(chunks, query, 8).await;
+            let hits = searcher.search(query, 8).await.unwrap().hits;
             if !hits.is_empty() {
                 wrong.push((scenario, query, titles(&hits)));
             }
@@ -172,7 +206,8 @@ fn titles(hits: &[domain::evidence::projection::KnowledgeHit]) -> Vec<String> {
 #[ignore = "prints a table"]
 fn coverage_table() {
     let rows = ON_TOPIC.iter().map(|(scenario, query, _)| (corpus(scenario), *query));
-    let off = OFF_TOPIC.iter().flat_map(|query| SCENARIOS.iter().map(move |scenario| (corpus(scenario), *query)));
+    let off =
+        OFF_TOPIC.iter().flat_map(|query| SCENARIOS.iter().map(move |scenario| (corpus(scenario), *query)));
     for (chunks, query) in rows.chain(off) {
         let index = KnowledgeIndex::build(chunks, &Stop::never()).unwrap();
         let question = Question::parse(query);

@@ -94,9 +94,11 @@ impl Searcher {
         {
             return Ok(Arc::clone(index));
         }
-        // The corpus may have moved on since `wanted` was read; what counts is the revision the chunks really are of.
+        // The corpus may have moved on since `wanted` was read; what counts is the revision the chunks really
+        // are of.
         let (revision, chunks) = self.source.chunks().await?;
-        let index = Arc::new(blocking::run(&Stop::never(), move |stop| KnowledgeIndex::build(chunks, stop)).await??);
+        let index =
+            Arc::new(blocking::run(&Stop::never(), move |stop| KnowledgeIndex::build(chunks, stop)).await??);
         *current = Some((revision, Arc::clone(&index)));
         Ok(index)
     }
@@ -108,8 +110,8 @@ struct Candidate<'i> {
     words: Words,
 }
 
-/// A chunk that only its document's title and tags brought in says nothing that another chunk of it with the searched words
-/// doesn't say better.
+/// A chunk that only its document's title and tags brought in says nothing that another chunk of it with the
+/// searched words doesn't say better.
 fn drop_empty_echoes(candidates: &mut Vec<Candidate<'_>>, terms: &HashSet<&str>) {
     let says = |candidate: &Candidate<'_>| terms.iter().any(|term| candidate.words.body.contains(*term));
     let saying: HashSet<String> =

@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agent::ports::{Chunk, CorpusRevision, DocumentSource, EvidenceTool, StoreError, ToolCallContext, ToolFailure};
+use agent::ports::{
+    Chunk, CorpusRevision, DocumentSource, EvidenceTool, StoreError, ToolCallContext, ToolFailure,
+};
 use async_trait::async_trait;
 use domain::events::FailureCode;
 use domain::evidence::{EvidenceStatus, Projection, RagToolResult};
@@ -71,7 +73,11 @@ async fn lookup(scenario: &str, arguments: serde_json::Value, max_bytes: usize) 
 async fn concurrent_callers_share_one_build_and_a_new_revision_makes_another() {
     let source = Arc::new(Counting::default());
     let searcher = Searcher::new(Arc::clone(&source) as Arc<dyn DocumentSource>);
-    let (a, b, c) = tokio::join!(searcher.search("redis", 4), searcher.search("sentinel", 4), searcher.search("failover", 4));
+    let (a, b, c) = tokio::join!(
+        searcher.search("redis", 4),
+        searcher.search("sentinel", 4),
+        searcher.search("failover", 4)
+    );
     for found in [a, b, c] {
         let found = found.unwrap();
         assert_eq!((found.hits.len(), found.duplicates), (1, 1), "the copy says the same");
@@ -96,7 +102,11 @@ async fn an_empty_corpus_and_an_empty_question_find_nothing() {
 async fn results_are_whole_when_they_fit_and_say_so_when_they_do_not() {
     let arguments = json!({"query": "支付渠道超时 GATEWAY_TIMEOUT checkout payment", "top_k": 8});
     let whole = lookup("payment-timeout", arguments.clone(), 65_536).await;
-    assert!(!whole.truncated && whole.notes.is_empty() && whole.hits.len() > 2, "{} {whole:?}", whole.hits.len());
+    assert!(
+        !whole.truncated && whole.notes.is_empty() && whole.hits.len() > 2,
+        "{} {whole:?}",
+        whole.hits.len()
+    );
     let cut = lookup("payment-timeout", arguments.clone(), 4_000).await;
     assert!(cut.truncated && cut.notes.iter().any(|note| note.contains("excerpts were cut to")), "{cut:?}");
     let tiny = lookup("payment-timeout", arguments.clone(), 1_500).await;
@@ -109,7 +119,10 @@ async fn results_are_whole_when_they_fit_and_say_so_when_they_do_not() {
 #[tokio::test]
 async fn nothing_found_is_an_observation_with_its_query() {
     let result = lookup("knowledge-question", json!({"query": "打印机墨盒没墨了找谁？"}), 8_192).await;
-    assert_eq!((result.evidence_status, result.query.as_str()), (EvidenceStatus::NoEvidence, "打印机墨盒没墨了找谁？"));
+    assert_eq!(
+        (result.evidence_status, result.query.as_str()),
+        (EvidenceStatus::NoEvidence, "打印机墨盒没墨了找谁？")
+    );
 }
 
 #[tokio::test]

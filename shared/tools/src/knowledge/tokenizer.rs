@@ -1,8 +1,8 @@
 //! Words of a text for search, without a dictionary.
 //!
-//! Latin words are folded to lower case and a light stem, and identifiers give themselves and their parts (`payment-gateway`
-//! → `payment-gateway`, `payment`, `gateway`). Chinese, Japanese and Korean text gives its character pairs, a lone character
-//! itself. Full-width forms count as their ASCII twins.
+//! Latin words are folded to lower case and a light stem, and identifiers give themselves and their parts
+//! (`payment-gateway` → `payment-gateway`, `payment`, `gateway`). Chinese, Japanese and Korean text gives its
+//! character pairs, a lone character itself. Full-width forms count as their ASCII twins.
 
 /// One searchable word and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,8 @@ pub fn tokenize(text: &str) -> Vec<Token> {
             pairs(text, &chars[start..i], &mut tokens);
         } else if is_word(*c) {
             while let Some((_, c)) = chars.get(i) {
-                let joins = matches!(c, '-' | '_' | '.') && chars.get(i + 1).is_some_and(|(_, next)| is_word(*next));
+                let joins =
+                    matches!(c, '-' | '_' | '.') && chars.get(i + 1).is_some_and(|(_, next)| is_word(*next));
                 if !is_word(*c) && !joins {
                     break;
                 }
@@ -108,8 +109,8 @@ fn parts<'r>(run: &'r [(usize, char)]) -> Vec<&'r [(usize, char)]> {
         .collect()
 }
 
-/// Folds plural, `-ing`, `-ed` and a final `e` of English words, so that `expired` finds `expires`. Rough on purpose: both
-/// sides of a comparison are folded alike.
+/// Folds plural, `-ing`, `-ed` and a final `e` of English words, so that `expired` finds `expires`. Rough on
+/// purpose: both sides of a comparison are folded alike.
 fn stem(word: &str) -> String {
     if word.len() < 4 || !word.bytes().all(|b| b.is_ascii_lowercase()) {
         return word.to_owned();
@@ -127,9 +128,13 @@ fn stem(word: &str) -> String {
         .filter(|root| root.len() >= 3 && root.bytes().any(vowel) && !root.ends_with('e'));
     let bytes = root.map(str::as_bytes).unwrap_or_default();
     match (root, bytes) {
-        (Some(root), [.., a, b]) if a == b && !matches!(a, b'l' | b's' | b'z') => root[..root.len() - 1].to_owned(),
+        (Some(root), [.., a, b]) if a == b && !matches!(a, b'l' | b's' | b'z') => {
+            root[..root.len() - 1].to_owned()
+        }
         (Some(root), _) => root.to_owned(),
-        (None, _) => singular.strip_suffix('e').filter(|root| root.len() >= 3).unwrap_or(&singular).to_owned(),
+        (None, _) => {
+            singular.strip_suffix('e').filter(|root| root.len() >= 3).unwrap_or(&singular).to_owned()
+        }
     }
 }
 

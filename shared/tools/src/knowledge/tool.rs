@@ -71,7 +71,10 @@ impl EvidenceTool for KnowledgeTool {
         let found = self.find(&asked.query, asked.top_k.unwrap_or(DEFAULT_TOP_K), &call).await?;
         let raw_response = raw(&found);
         let projection = project(&call, asked.query, found).ok_or_else(|| {
-            tell(ToolErrorCode::ResultUnusable, "the excerpts do not fit their size limit; ask for fewer with top_k")
+            tell(
+                ToolErrorCode::ResultUnusable,
+                "the excerpts do not fit their size limit; ask for fewer with top_k",
+            )
         })?;
         Ok(ToolOutput { projection, raw_response })
     }

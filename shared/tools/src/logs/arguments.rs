@@ -18,13 +18,15 @@ pub struct QueryLogsArguments {
     /// One service by its listed name, or * for all services.
     #[schemars(length(min = 1, max = 128))]
     pub service: String,
-    /// Plain text that lines must contain, any case; all words must occur in the line, "quoted words" as one phrase. No regular expressions, no OR. Null for all lines.
+    /// Plain text that lines must contain, any case; all words must occur in the line, "quoted words" as one
+    /// phrase. No regular expressions, no OR. Null for all lines.
     #[schemars(length(max = 512))]
     pub query: Option<String>,
     /// Minimum severity; null for all lines.
     #[schemars(schema_with = "levels")]
     pub level: Option<String>,
-    /// Start of the window, inclusive: RFC 3339 (2026-11-30T06:05:00Z), UTC time of day (06:05), or relative (-2h, -15m).
+    /// Start of the window, inclusive: RFC 3339 (2026-11-30T06:05:00Z), UTC time of day (06:05), or relative
+    /// (-2h, -15m).
     #[schemars(length(min = 1, max = 64))]
     pub start: String,
     /// End of the window, exclusive: as start, or now. At most 7 days after start.
@@ -89,18 +91,33 @@ mod tests {
 
     #[test]
     fn synonyms_and_absent_fields_are_understood() {
-        let understood = understand(&json!({"service": " a ", "query": " ", "level": "warning", "start": "-1h", "end": "now"})).unwrap();
-        assert_eq!((understood.service.as_str(), understood.query, understood.level, understood.limit), ("a", None, Some(Level::Warn), 50));
+        let understood = understand(
+            &json!({"service": " a ", "query": " ", "level": "warning", "start": "-1h", "end": "now"}),
+        )
+        .unwrap();
+        assert_eq!(
+            (understood.service.as_str(), understood.query, understood.level, understood.limit),
+            ("a", None, Some(Level::Warn), 50)
+        );
     }
 
     #[test]
     fn refusals_name_the_field() {
         let table = [
-            (json!({"service": "a", "start": "yesterday", "end": "now"}), "`start`: \"yesterday\" is no time"),
+            (
+                json!({"service": "a", "start": "yesterday", "end": "now"}),
+                "`start`: \"yesterday\" is no time",
+            ),
             (json!({"service": "a", "start": "-1h"}), "`end` is missing"),
-            (json!({"service": "a", "start": "-1h", "end": "now", "level": "loud"}), "`level` is \"loud\", but must be one of \"TRACE\""),
+            (
+                json!({"service": "a", "start": "-1h", "end": "now", "level": "loud"}),
+                "`level` is \"loud\", but must be one of \"TRACE\"",
+            ),
             (json!({"service": "a", "start": "-1h", "end": "now", "limit": 201}), "`limit` is 201"),
-            (json!({"service": "a", "start": "-1h", "end": "now", "query": "\"\""}), "`query`: query holds no word"),
+            (
+                json!({"service": "a", "start": "-1h", "end": "now", "query": "\"\""}),
+                "`query`: query holds no word",
+            ),
         ];
         for (arguments, text) in table {
             let refusal = understand(&arguments).unwrap_err();

@@ -1,4 +1,5 @@
-//! What a search has seen so far: counts, patterns and kept lines, in memory bounded by constants, not by the number of lines.
+//! What a search has seen so far: counts, patterns and kept lines, in memory bounded by constants, not by the
+//! number of lines.
 
 use time::OffsetDateTime;
 
@@ -76,7 +77,8 @@ impl Pattern {
 
 impl Collector {
     pub fn new(search: LogSearch) -> Self {
-        let mut services: Vec<_> = search.services.iter().map(|name| (name.clone(), ServiceCount::default())).collect();
+        let mut services: Vec<_> =
+            search.services.iter().map(|name| (name.clone(), ServiceCount::default())).collect();
         services.sort_by(|a, b| a.0.cmp(&b.0));
         services.dedup_by(|a, b| a.0 == b.0);
         Self {
@@ -117,20 +119,22 @@ impl Collector {
         if !count.place(at, &self.search) {
             return;
         }
-        if let Some(minimum) = self.search.min_level {
-            match line.level {
-                None => {
-                    self.without_level += 1;
-                    return;
-                }
-                Some(level) if level < minimum => return,
-                Some(_) => {}
-            }
-        }
-        if self.search.terms.as_ref().is_some_and(|terms| !terms.match_line(line)) {
+        let minimum = self.search.min_level;
+        if minimum.is_some() && line.level.is_none() {
+            self.without_level += 1;
             return;
         }
-        count.matched += 1;
+        let matches =
+            line.level >= minimum && self.search.terms.as_ref().is_none_or(|terms| terms.match_line(line));
+        if matches {
+            count.matched += 1;
+            let service = service.clone();
+            self.keep(&service, at, line);
+        }
+    }
+
+    /// Counts a matching line under its pattern.
+    fn keep(&mut self, service: &str, at: OffsetDateTime, line: &LogLine<'_>) {
         self.matched += 1;
         if self.first.len() < MAX_FIRST {
             self.first.push(Kept::new(at, service, line));
@@ -143,7 +147,7 @@ impl Collector {
         let late = self.search.window.is_late(at);
         if id == self.patterns.len() {
             self.patterns.push(Pattern {
-                service: service.clone(),
+                service: service.to_owned(),
                 level: line.level,
                 count: 0,
                 late: 0,
@@ -166,8 +170,8 @@ impl Collector {
         self.services.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// The patterns with their templates, most telling first: failures before warnings before the rest, rising ones before
-    /// steady ones, frequent before rare.
+    /// The patterns with their templates, most telling first: failures before warnings before the rest,
+    /// rising ones before steady ones, frequent before rare.
     pub(super) fn ranked(&self) -> Vec<(String, &Pattern)> {
         let mut ranked: Vec<(usize, &Pattern)> = self.patterns.iter().enumerate().collect();
         ranked.sort_by_key(|(id, p)| (std::cmp::Reverse((p.class(), p.is_rising(), p.count)), *id));

@@ -67,8 +67,8 @@ impl Newest {
     }
 }
 
-/// At most `max` bytes of `text`, cut at a character and marked. Of a stack trace the last cause is kept too: it names what
-/// really happened.
+/// At most `max` bytes of `text`, cut at a character and marked. Of a stack trace the last cause is kept too:
+/// it names what really happened.
 pub fn cut(text: &str, max: usize) -> String {
     const MARK: &str = " … ";
     if text.len() <= max {
@@ -108,6 +108,9 @@ mod tests {
         assert_eq!(cut("支付渠道超时处理", 16), "支付渠道 …");
         let trace = format!("Boom\n{}Caused by: pool exhausted\n\tat x", "\tat a.b(C.java:1)\n".repeat(50));
         let text = cut(&trace, 120);
-        assert!(text.len() <= 120 && text.starts_with("Boom\n") && text.ends_with("… Caused by: pool exhausted"), "{text}");
+        assert!(
+            text.len() <= 120 && text.starts_with("Boom\n") && text.ends_with("… Caused by: pool exhausted"),
+            "{text}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A folder of log files as a source: every `*.jsonl` and `*.log` file in it, read once per search from front to back.
+//! A folder of log files as a source: every `*.jsonl` and `*.log` file in it, read once per search from front
+//! to back.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -18,8 +19,8 @@ use crate::blocking::{self, Stop};
 const LINES_PER_CHECK: usize = 256;
 const READ_BUFFER_BYTES: usize = 128 * 1024;
 
-/// Log files in one folder (sub-folders aren't looked into). A line belongs to the service it names, or else to the service
-/// its file is named after (`payment-gateway.jsonl`).
+/// Log files in one folder (sub-folders aren't looked into). A line belongs to the service it names, or else
+/// to the service its file is named after (`payment-gateway.jsonl`).
 #[derive(Debug, Clone)]
 pub struct FolderSource {
     name: String,
@@ -48,7 +49,12 @@ impl LogSource for FolderSource {
         &self.services
     }
 
-    async fn search(&self, _: &LogSearch, mut collector: Collector, stop: &Stop) -> Result<Collector, LogSourceError> {
+    async fn search(
+        &self,
+        _: &LogSearch,
+        mut collector: Collector,
+        stop: &Stop,
+    ) -> Result<Collector, LogSourceError> {
         let folder = self.folder.clone();
         blocking::run(stop, move |stop| {
             for path in files(&folder)? {
@@ -105,7 +111,8 @@ fn scan(path: &Path, collector: &mut Collector, stop: &Stop) -> Result<(), LogSo
     Ok(())
 }
 
-/// What a line inherits that doesn't say itself: continuation lines of a stack trace have no time of their own.
+/// What a line inherits that doesn't say itself: continuation lines of a stack trace have no time of their
+/// own.
 #[derive(Debug, Default)]
 struct Previous {
     timestamp: Option<OffsetDateTime>,
@@ -139,7 +146,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_folder_is_unavailable() {
-        let source = FolderSource::new("a".into(), String::new(), "/nonexistent/logs".into(), vec!["s".into()]);
+        let source =
+            FolderSource::new("a".into(), String::new(), "/nonexistent/logs".into(), vec!["s".into()]);
         assert!(matches!(files(&source.folder), Err(LogSourceError::Unavailable { what: "its folder", .. })));
     }
 
@@ -150,7 +158,8 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         std::fs::create_dir(folder.path().join("d.log")).unwrap();
-        let names: Vec<_> = files(folder.path()).unwrap().iter().map(|p| p.file_name().unwrap().to_owned()).collect();
+        let names: Vec<_> =
+            files(folder.path()).unwrap().iter().map(|p| p.file_name().unwrap().to_owned()).collect();
         assert_eq!(names, ["a.log", "b.jsonl"]);
     }
 }

@@ -12,7 +12,8 @@ pub struct Instant {
     pub zoned: bool,
 }
 
-/// Reads RFC 3339 and its common near-misses: a space for `T`, a decimal comma, `+0800`, no seconds, no time, no zone (UTC).
+/// Reads RFC 3339 and its common near-misses: a space for `T`, a decimal comma, `+0800`, no seconds, no time,
+/// no zone (UTC).
 pub fn parse(text: &str) -> Option<Instant> {
     let text = text.trim();
     if !text.is_ascii() || !(10..=40).contains(&text.len()) {
@@ -50,7 +51,9 @@ pub fn from_epoch(number: f64) -> Option<OffsetDateTime> {
     };
     // A float's cast saturates, so that nonsense is out of range and not a panic.
     let nanoseconds = ((seconds * 1e3).round() as i128).checked_mul(1_000_000)?;
-    OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok().filter(|at| (1970..=9999).contains(&at.year()))
+    OffsetDateTime::from_unix_timestamp_nanos(nanoseconds)
+        .ok()
+        .filter(|at| (1970..=9999).contains(&at.year()))
 }
 
 fn split_zone(time: &str) -> (&str, Option<&str>) {
@@ -97,7 +100,9 @@ mod tests {
             assert_eq!(parse(text), Some(Instant { at, zoned }), "{text}");
         }
         assert_eq!(parse("2026-11-30").map(|i| i.at), Some(datetime!(2026-11-30 00:00 UTC)));
-        for text in ["", "yesterday", "2026-13-01", "2026-11-30T25:00", "06:05", "2026/11/30 06:05", "２０２６-11-30"] {
+        for text in
+            ["", "yesterday", "2026-13-01", "2026-11-30T25:00", "06:05", "2026/11/30 06:05", "２０２６-11-30"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }
@@ -105,7 +110,9 @@ mod tests {
     #[test]
     fn epochs_are_read_by_their_size() {
         let at = datetime!(2026-11-30 06:05:00 UTC);
-        for number in [1_796_018_700.0, 1_796_018_700_000.0, 1_796_018_700_000_000.0, 1_796_018_700_000_000_000.0] {
+        for number in
+            [1_796_018_700.0, 1_796_018_700_000.0, 1_796_018_700_000_000.0, 1_796_018_700_000_000_000.0]
+        {
             assert_eq!(from_epoch(number), Some(at), "{number}");
         }
         for number in [-5e9, f64::NAN, f64::INFINITY, 1e30] {

@@ -42,10 +42,15 @@ impl<'a> LogLine<'a> {
 
     /// Everything that the text filter looks at.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        [Some(self.message.as_ref()), self.trace_id.as_deref(), self.level.map(Level::as_str), self.service.as_deref()]
-            .into_iter()
-            .flatten()
-            .chain(self.others.iter().map(Cow::as_ref))
+        [
+            Some(self.message.as_ref()),
+            self.trace_id.as_deref(),
+            self.level.map(Level::as_str),
+            self.service.as_deref(),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(self.others.iter().map(Cow::as_ref))
     }
 
     fn from_json(bytes: &'a [u8]) -> Result<Self, BrokenLine> {
@@ -80,11 +85,19 @@ impl<'a> LogLine<'a> {
 
     fn take(&mut self, name: &str, value: Scalar<'a>) {
         match name {
-            "timestamp" | "@timestamp" | "time" | "ts" if self.timestamp.is_none() => self.timestamp = value.instant(),
+            "timestamp" | "@timestamp" | "time" | "ts" if self.timestamp.is_none() => {
+                self.timestamp = value.instant()
+            }
             "level" | "severity" | "lvl" | "log.level" if self.level.is_none() => self.level = value.level(),
-            "service" | "service_name" | "service.name" | "app" if self.service.is_none() => self.service = value.text(),
-            "message" | "msg" | "log" if self.message.is_empty() => self.message = value.text().unwrap_or_default(),
-            "trace_id" | "traceId" | "trace.id" | "traceid" if self.trace_id.is_none() => self.trace_id = value.text(),
+            "service" | "service_name" | "service.name" | "app" if self.service.is_none() => {
+                self.service = value.text()
+            }
+            "message" | "msg" | "log" if self.message.is_empty() => {
+                self.message = value.text().unwrap_or_default()
+            }
+            "trace_id" | "traceId" | "trace.id" | "traceid" if self.trace_id.is_none() => {
+                self.trace_id = value.text()
+            }
             _ if self.others.len() < MAX_OTHERS => self.others.extend(value.text()),
             _ => {}
         }
@@ -231,7 +244,10 @@ mod tests {
         ] {
             let line = LogLine::parse(json.as_bytes()).unwrap();
             assert_eq!((line.timestamp, line.level), (Some(AT), Some(Level::Error)), "{json}");
-            assert_eq!((line.service.as_deref(), line.message.as_ref(), line.trace_id.as_deref()), (Some("a"), "m", Some("t")));
+            assert_eq!(
+                (line.service.as_deref(), line.message.as_ref(), line.trace_id.as_deref()),
+                (Some("a"), "m", Some("t"))
+            );
             assert_eq!(line.others, ["p"]);
         }
     }

@@ -1,4 +1,5 @@
-//! What varies inside one word of a log message: numbers, ids, addresses and times become `<*>`, their surroundings stay.
+//! What varies inside one word of a log message: numbers, ids, addresses and times become `<*>`, their
+//! surroundings stay.
 
 /// Stands for what varies.
 pub const VARIABLE: &str = "<*>";
@@ -80,9 +81,13 @@ enum Run<'a> {
     Literal,
     Variable,
     /// `30ms`
-    Number { unit: &'a str },
+    Number {
+        unit: &'a str,
+    },
     /// `conn167`
-    Numbered { name: &'a str },
+    Numbered {
+        name: &'a str,
+    },
 }
 
 fn kind(run: &str) -> Run<'_> {

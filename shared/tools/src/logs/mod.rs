@@ -1,7 +1,9 @@
-//! The log evidence tool: which kinds of lines a service wrote in a time window, how often, and samples of them.
+//! The log evidence tool: which kinds of lines a service wrote in a time window, how often, and samples of
+//! them.
 //!
-//! A [`LogSource`] reads lines and offers them to a [`Collector`], which filters, counts and mines templates in bounded
-//! memory; [`LogsTool`] turns what was collected into the bounded projection. CloudWatch will be a second source.
+//! A [`LogSource`] reads lines and offers them to a [`Collector`], which filters, counts and mines templates
+//! in bounded memory; [`LogsTool`] turns what was collected into the bounded projection. CloudWatch will be a
+//! second source.
 
 mod arguments;
 mod collect;

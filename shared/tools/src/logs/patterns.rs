@@ -1,8 +1,9 @@
 //! Templates of log messages, mined online in one pass and bounded memory.
 //!
-//! The method is that of Drain: numbers and ids are masked first, messages of the same group, length and first word share a
-//! leaf, and within it a message joins the most similar template or founds a new one. Two rules of our own keep what an
-//! engineer looks for: different `UPPER_CASE` codes never join, and `key=` stays when only its value differs.
+//! The method is that of Drain: numbers and ids are masked first, messages of the same group, length and
+//! first word share a leaf, and within it a message joins the most similar template or founds a new one. Two
+//! rules of our own keep what an engineer looks for: different `UPPER_CASE` codes never join, and `key=`
+//! stays when only its value differs.
 
 use std::collections::HashMap;
 
@@ -146,7 +147,8 @@ impl Template {
 /// The first line of `message` masked, words parted by single spaces; returns whether there was more.
 fn masked(message: &str, out: &mut String) -> bool {
     let message = message.trim_start();
-    let (line, more) = message.split_once('\n').map_or((message, false), |(line, rest)| (line, !rest.trim().is_empty()));
+    let (line, more) =
+        message.split_once('\n').map_or((message, false), |(line, rest)| (line, !rest.trim().is_empty()));
     let mut words = line.split_whitespace();
     for (i, word) in words.by_ref().take(MAX_WORDS).enumerate() {
         if i > 0 {
@@ -174,7 +176,8 @@ fn similarity(template: &[Box<str>], words: &[&str]) -> Option<f64> {
         }
     }
     let share = |n: usize| n as f64 / words.len() as f64;
-    (share(fitting) >= SIMILARITY && share(literal) >= LITERAL).then(|| share(fitting) + share(literal) / 100.0)
+    (share(fitting) >= SIMILARITY && share(literal) >= LITERAL)
+        .then(|| share(fitting) + share(literal) / 100.0)
 }
 
 /// Whether the template's word is `key=<*>` and `word` has the same key.
@@ -222,11 +225,14 @@ mod tests {
             "mail to a@example.com bounced: 550 mailbox unavailable",
             "mail to b@example.com bounced: 550 mailbox unavailable",
         ]);
-        assert_eq!(texts, [
-            "Charge order=<*> channel=<*> failed: GATEWAY_TIMEOUT after <*> ms",
-            "Charge order=<*> channel=acquirer-b failed: CHANNEL_UNAVAILABLE after <*> ms",
-            "mail to <*> bounced: <*> mailbox unavailable",
-        ]);
+        assert_eq!(
+            texts,
+            [
+                "Charge order=<*> channel=<*> failed: GATEWAY_TIMEOUT after <*> ms",
+                "Charge order=<*> channel=acquirer-b failed: CHANNEL_UNAVAILABLE after <*> ms",
+                "mail to <*> bounced: <*> mailbox unavailable",
+            ]
+        );
     }
 
     #[test]
@@ -240,7 +246,11 @@ mod tests {
 
     #[test]
     fn chinese_messages_keep_their_words() {
-        assert_eq!(mined(&["订单 88041305 支付超时，渠道 acquirer-b", "订单 88041306 支付超时，渠道 acquirer-c"]).len(), 1);
+        assert_eq!(
+            mined(&["订单 88041305 支付超时，渠道 acquirer-b", "订单 88041306 支付超时，渠道 acquirer-c"])
+                .len(),
+            1
+        );
         assert_eq!(mined(&["库存不足", "支付超时"]), ["库存不足", "支付超时"]);
     }
 

@@ -29,7 +29,12 @@ pub struct Shown {
 }
 
 /// The projection of at most `max_bytes` as JSON, or `None` when not even one entry fits.
-pub fn project(collector: &Collector, shown: &Shown, max_bytes: usize, redactor: &mut Redactor) -> Option<Projection> {
+pub fn project(
+    collector: &Collector,
+    shown: &Shown,
+    max_bytes: usize,
+    redactor: &mut Redactor,
+) -> Option<Projection> {
     TEXT_BYTES.into_iter().find_map(|text_bytes| {
         let result = result(collector, shown, text_bytes, redactor);
         let wanted = result.patterns.len();
@@ -41,21 +46,36 @@ pub fn project(collector: &Collector, shown: &Shown, max_bytes: usize, redactor:
     })
 }
 
-fn result(collector: &Collector, shown: &Shown, text_bytes: usize, redactor: &mut Redactor) -> QueryLogsToolResult {
+fn result(
+    collector: &Collector,
+    shown: &Shown,
+    text_bytes: usize,
+    redactor: &mut Redactor,
+) -> QueryLogsToolResult {
     let ranked = collector.ranked();
-    let patterns: Vec<LogPattern> =
-        ranked.iter().take(MAX_PATTERNS).map(|(template, p)| pattern(template, p, shown, text_bytes, redactor)).collect();
+    let patterns: Vec<LogPattern> = ranked
+        .iter()
+        .take(MAX_PATTERNS)
+        .map(|(template, p)| pattern(template, p, shown, text_bytes, redactor))
+        .collect();
     let events = events(&ranked, collector.search().limit, text_bytes, redactor);
     let mut notes = shown.notes.clone();
     notes.extend(counting_notes(collector, shown));
     let hidden = &ranked[patterns.len()..];
     if !hidden.is_empty() {
         let lines: u64 = hidden.iter().map(|(_, pattern)| pattern.count).sum();
-        notes.push(format!("{} rarer patterns with {lines} lines are not shown; narrow the search to see them", hidden.len()));
+        notes.push(format!(
+            "{} rarer patterns with {lines} lines are not shown; narrow the search to see them",
+            hidden.len()
+        ));
     }
     let sampled = (events.len() as u64) < collector.matched;
     if sampled {
-        notes.push(format!("events are {} of {} matching lines, the newest of each pattern", events.len(), collector.matched));
+        notes.push(format!(
+            "events are {} of {} matching lines, the newest of each pattern",
+            events.len(),
+            collector.matched
+        ));
     }
     QueryLogsToolResult {
         tool_call_id: shown.tool_call_id.clone(),
@@ -70,9 +90,16 @@ fn result(collector: &Collector, shown: &Shown, text_bytes: usize, redactor: &mu
     }
 }
 
-fn pattern(template: &str, pattern: &Pattern, shown: &Shown, text_bytes: usize, redactor: &mut Redactor) -> LogPattern {
+fn pattern(
+    template: &str,
+    pattern: &Pattern,
+    shown: &Shown,
+    text_bytes: usize,
+    redactor: &mut Redactor,
+) -> LogPattern {
     let template = redactor.text(template);
-    let template = if shown.many_services { format!("{}: {template}", pattern.service) } else { template.into_owned() };
+    let template =
+        if shown.many_services { format!("{}: {template}", pattern.service) } else { template.into_owned() };
     LogPattern {
         template: cut(&template, text_bytes),
         count: pattern.count,
@@ -82,9 +109,14 @@ fn pattern(template: &str, pattern: &Pattern, shown: &Shown, text_bytes: usize, 
     }
 }
 
-/// The newest line of each pattern in their order, then the second newest of each, and so on up to `limit`: what is dropped
-/// from the end to fit is what tells least.
-fn events(ranked: &[(String, &Pattern)], limit: usize, text_bytes: usize, redactor: &mut Redactor) -> Vec<LogEvent> {
+/// The newest line of each pattern in their order, then the second newest of each, and so on up to `limit`:
+/// what is dropped from the end to fit is what tells least.
+fn events(
+    ranked: &[(String, &Pattern)],
+    limit: usize,
+    text_bytes: usize,
+    redactor: &mut Redactor,
+) -> Vec<LogEvent> {
     let rounds = ranked.iter().map(|(_, pattern)| pattern.newest.len()).max().unwrap_or(0);
     (0..rounds)
         .flat_map(|round| ranked.iter().filter_map(move |(_, pattern)| pattern.newest.get(round)))
@@ -97,7 +129,8 @@ fn events(ranked: &[(String, &Pattern)], limit: usize, text_bytes: usize, redact
         .collect()
 }
 
-/// What the counts say that the entries don't: broken lines, lines that couldn't be judged, and why nothing may match.
+/// What the counts say that the entries don't: broken lines, lines that couldn't be judged, and why nothing
+/// may match.
 fn counting_notes(collector: &Collector, shown: &Shown) -> Vec<String> {
     let mut notes = Vec::new();
     let mut count = |n: u64, what: &str| {
@@ -109,10 +142,14 @@ fn counting_notes(collector: &Collector, shown: &Shown) -> Vec<String> {
     count(collector.without_time, "lines without a time could not be placed and were left out");
     count(collector.without_level, "lines without a level were left out by the level filter");
     if shown.many_services && collector.matched > 0 {
-        let mut counts: Vec<(&str, u64)> =
-            collector.services().map(|(name, count)| (name, count.matched)).filter(|(_, matched)| *matched > 0).collect();
+        let mut counts: Vec<(&str, u64)> = collector
+            .services()
+            .map(|(name, count)| (name, count.matched))
+            .filter(|(_, matched)| *matched > 0)
+            .collect();
         counts.sort_by_key(|(name, matched)| (std::cmp::Reverse(*matched), *name));
-        let texts: Vec<String> = counts.iter().take(20).map(|(name, matched)| format!("{name} {matched}")).collect();
+        let texts: Vec<String> =
+            counts.iter().take(20).map(|(name, matched)| format!("{name} {matched}")).collect();
         notes.push(format!("matching lines by service: {}", texts.join(", ")));
     }
     if collector.matched == 0 {
@@ -127,7 +164,9 @@ fn absence(collector: &Collector) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let in_window: u64 = collector.services().map(|(_, count)| count.in_window).sum();
     if in_window > 0 {
-        notes.push(format!("{in_window} lines lie within the window, but none of them passes level and query"));
+        notes.push(format!(
+            "{in_window} lines lie within the window, but none of them passes level and query"
+        ));
         return notes;
     }
     notes.push("there is no line at all within the window".to_owned());

@@ -47,7 +47,12 @@ pub trait LogSource: Send + Sync {
     /// The services whose lines it holds; no others can be asked for.
     fn services(&self) -> &[String];
 
-    /// Offers every line that may match `search` to `collector` and gives it back. A source may leave out what surely doesn't
-    /// match (a server-side filter), but never decides that a line does.
-    async fn search(&self, search: &LogSearch, collector: Collector, stop: &Stop) -> Result<Collector, LogSourceError>;
+    /// Offers every line that may match `search` to `collector` and gives it back. A source may leave out
+    /// what surely doesn't match (a server-side filter), but never decides that a line does.
+    async fn search(
+        &self,
+        search: &LogSearch,
+        collector: Collector,
+        stop: &Stop,
+    ) -> Result<Collector, LogSourceError>;
 }

@@ -34,7 +34,10 @@ impl Terms {
             return Err("query holds no word; leave it null to see all lines".to_owned());
         }
         if lower.len() > MAX_TERMS {
-            return Err(format!("query has {} words, but all must occur in one line; give at most {MAX_TERMS}", lower.len()));
+            return Err(format!(
+                "query has {} words, but all must occur in one line; give at most {MAX_TERMS}",
+                lower.len()
+            ));
         }
         let literal_syntax = query.split_whitespace().any(|word| matches!(word, "OR" | "AND" | "NOT" | "|"))
             || query.contains(['*', '|', '\\']);
@@ -44,7 +47,9 @@ impl Terms {
     /// For a search that found nothing: why that may be.
     pub fn hint(&self) -> Option<&'static str> {
         if self.literal_syntax {
-            Some("query is plain text: OR, AND, NOT, |, * and \\ were searched for literally; use one search per alternative")
+            Some(
+                "query is plain text: OR, AND, NOT, |, * and \\ were searched for literally; use one search per alternative",
+            )
         } else if self.lower.len() > 1 {
             Some("all words of query must occur in one line; fewer words find more")
         } else {
@@ -84,7 +89,14 @@ mod tests {
     #[test]
     fn all_words_in_any_order_and_case_and_phrases_as_they_are() {
         let message = "Charge order=88041305 failed: GATEWAY_TIMEOUT after 6029 ms 支付超时";
-        for query in ["gateway_timeout", "TIMEOUT charge", "\"failed: gateway\"", "支付超时", "“after 6029” 88041305", "\"after"] {
+        for query in [
+            "gateway_timeout",
+            "TIMEOUT charge",
+            "\"failed: gateway\"",
+            "支付超时",
+            "“after 6029” 88041305",
+            "\"after",
+        ] {
             assert!(finds(query, message), "{query}");
         }
         for query in ["gateway declined", "\"charge failed\"", "time.*out", "退款"] {
@@ -94,7 +106,11 @@ mod tests {
 
     #[test]
     fn other_fields_are_searched_too() {
-        let line = LogLine { trace_id: Some("5add253187a012d0".into()), others: vec!["pod-k7xqp".into()], ..LogLine::default() };
+        let line = LogLine {
+            trace_id: Some("5add253187a012d0".into()),
+            others: vec!["pod-k7xqp".into()],
+            ..LogLine::default()
+        };
         assert!(Terms::parse("5ADD253187a012d0 k7xqp").unwrap().match_line(&line));
     }
 

@@ -24,6 +24,15 @@ const ALL_SERVICES: &str = "*";
 /// Service names shown in a refusal.
 const MAX_NAMES: usize = 60;
 
+/// What the model is told before the sources and services.
+const ABOUT: &str = "Searches application logs of one service, or of all with service *, in a time window. \
+    Answers with message patterns (template with <*> for what varies, count, first and last seen, one sample; \
+    failures and rising ones first) over all matching lines, and with events (the newest line of each pattern). \
+    Finding nothing is an observation too. Secrets are masked.\n\
+    Times: RFC 3339 (2026-11-30T06:05:00Z), a UTC time of day (06:05, its most recent occurrence), or relative \
+    (-2h, -15m, now). Limits: windows of at most 7 days, at most 200 events. Start broad (level WARN or ERROR, \
+    no query), then narrow.";
+
 /// Searches the configured log sources.
 pub struct LogsTool {
     sources: Vec<Arc<dyn LogSource>>,
@@ -58,16 +67,22 @@ impl LogsTool {
         let known = names.iter().take(MAX_NAMES).copied().collect::<Vec<_>>().join(", ");
         Err(tell(
             ToolErrorCode::UnknownSource,
-            format!("`service`: there is no service \"{asked}\"; the services are {known}; * means all of them"),
+            format!(
+                "`service`: there is no service \"{asked}\"; the services are {known}; * means all of them"
+            ),
         ))
     }
 
     async fn collect(&self, search: &LogSearch, stop: &Stop) -> Result<(Collector, String), ToolFailure> {
         let mut collector = Collector::new(search.clone());
         let mut asked = Vec::new();
-        let holds_any = |source: &Arc<dyn LogSource>| source.services().iter().any(|name| search.services.contains(name));
+        let holds_any =
+            |source: &Arc<dyn LogSource>| source.services().iter().any(|name| search.services.contains(name));
         for source in self.sources.iter().filter(|source| holds_any(source)) {
-            collector = source.search(search, collector, stop).await.map_err(|error| failure(source.name(), &error))?;
+            collector = source
+                .search(search, collector, stop)
+                .await
+                .map_err(|error| failure(source.name(), &error))?;
             asked.push(source.name());
         }
         Ok((collector, asked.join(", ")))
@@ -81,15 +96,7 @@ impl EvidenceTool for LogsTool {
     }
 
     fn description(&self) -> String {
-        let mut text = String::from(
-            "Searches application logs of one service, or of all with service *, in a time window. Answers with message \
-             patterns (template with <*> for what varies, count, first and last seen, one sample; failures and rising ones \
-             first) over all matching lines, and with events (the newest line of each pattern). Finding nothing is an \
-             observation too. Secrets are masked.\n\
-             Times: RFC 3339 (2026-11-30T06:05:00Z), a UTC time of day (06:05, its most recent occurrence), or relative \
-             (-2h, -15m, now). Limits: windows of at most 7 days, at most 200 events. Start broad (level WARN or ERROR, no \
-             query), then narrow.",
-        );
+        let mut text = ABOUT.to_owned();
         for source in &self.sources {
             let description = source.description().split_whitespace().collect::<Vec<_>>().join(" ");
             text.push_str(&format!("\nsource: {} — {description}", source.name()));
@@ -126,9 +133,13 @@ impl EvidenceTool for LogsTool {
             notes: search.window.notes,
         };
         let mut redactor = Redactor::new();
-        let projection = projection::project(&collector, &shown, call.max_bytes, &mut redactor).ok_or_else(|| {
-            tell(ToolErrorCode::ResultUnusable, "the result does not fit its size limit; narrow the search".to_owned())
-        })?;
+        let projection =
+            projection::project(&collector, &shown, call.max_bytes, &mut redactor).ok_or_else(|| {
+                tell(
+                    ToolErrorCode::ResultUnusable,
+                    "the result does not fit its size limit; narrow the search".to_owned(),
+                )
+            })?;
         Ok(ToolOutput { projection, raw_response: projection::raw(&collector, &mut redactor) })
     }
 }
@@ -160,8 +171,12 @@ fn failure(source: &str, error: &LogSourceError) -> ToolFailure {
             "the search did not finish in time; choose a shorter window or a single service".to_owned(),
         ),
         LogSourceError::Unavailable { .. } | LogSourceError::Lost(_) => {
-            tracing::warn!(source.name = source, error = %error, cause = ?std::error::Error::source(error), "log source failed");
-            tell(ToolErrorCode::SourceUnavailable, format!("the log source {source} can't be read now; use other evidence"))
+            let cause = std::error::Error::source(error);
+            tracing::warn!(source.name = source, error = %error, cause = ?cause, "log source failed");
+            tell(
+                ToolErrorCode::SourceUnavailable,
+                format!("the log source {source} can't be read now; use other evidence"),
+            )
         }
     }
 }

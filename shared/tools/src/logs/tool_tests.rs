@@ -34,24 +34,36 @@ async fn told(tool: &LogsTool, arguments: Value) -> (ToolErrorCode, String) {
 #[tokio::test]
 async fn plain_broken_and_continued_lines_are_kept_counted_and_placed() {
     let (_folder, tool) = folder(&[
-        ("shop.log", "lost in time\n2026-11-30T06:05:00Z ERROR boom\n\tat shop.Checkout(Checkout.java:1)\r\n\n2026-11-30T05:00:00Z INFO too early\n"),
-        ("mixed.jsonl", concat!(
-            "{\"timestamp\":\"2026-11-30T06:06:00Z\",\"service\":\"shop\",\"level\":\"warning\",\"message\":\"slow\"}\n",
-            "{\"timestamp\":\"2026-11-30T06:0\n",
-            "{\"timestamp\":\"2026-11-30T06:07:00Z\",\"service\":\"secret-service\",\"message\":\"not configured\"}\n",
-        )),
+        (
+            "shop.log",
+            "lost in time\n2026-11-30T06:05:00Z ERROR boom\n\tat shop.Checkout(Checkout.java:1)\r\n\n2026-11-30T05:00:00Z INFO too early\n",
+        ),
+        (
+            "mixed.jsonl",
+            concat!(
+                "{\"timestamp\":\"2026-11-30T06:06:00Z\",\"service\":\"shop\",\"level\":\"warning\",\"message\":\"slow\"}\n",
+                "{\"timestamp\":\"2026-11-30T06:0\n",
+                "{\"timestamp\":\"2026-11-30T06:07:00Z\",\"service\":\"secret-service\",\"message\":\"not configured\"}\n",
+            ),
+        ),
         ("notes.txt", "2026-11-30T06:05:00Z ERROR not a log file\n"),
     ]);
     let result = run(&tool, all_of("shop"), 8_192).await;
     let mut lines: Vec<(&str, Option<&str>, &str)> =
         result.events.iter().map(|e| (e.timestamp.as_str(), e.level.as_deref(), e.message.trim())).collect();
     lines.sort_unstable();
-    assert_eq!(lines, [
-        ("2026-11-30T06:05:00Z", Some("ERROR"), "2026-11-30T06:05:00Z ERROR boom"),
-        ("2026-11-30T06:05:00Z", Some("ERROR"), "at shop.Checkout(Checkout.java:1)"),
-        ("2026-11-30T06:06:00Z", Some("WARN"), "slow"),
-    ]);
-    assert_eq!(result.notes, ["1 broken lines were left out", "1 lines without a time could not be placed and were left out"]);
+    assert_eq!(
+        lines,
+        [
+            ("2026-11-30T06:05:00Z", Some("ERROR"), "2026-11-30T06:05:00Z ERROR boom"),
+            ("2026-11-30T06:05:00Z", Some("ERROR"), "at shop.Checkout(Checkout.java:1)"),
+            ("2026-11-30T06:06:00Z", Some("WARN"), "slow"),
+        ]
+    );
+    assert_eq!(
+        result.notes,
+        ["1 broken lines were left out", "1 lines without a time could not be placed and were left out"]
+    );
     assert!(!result.truncated);
     let all = run(&tool, all_of("*"), 8_192).await;
     assert_eq!(all.matched, 3, "services that aren't configured stay out");
@@ -85,7 +97,10 @@ async fn a_folder_that_is_gone_is_told_without_its_path() {
     assert_eq!(run(&tool, all_of("shop"), 8_192).await.evidence_status, EvidenceStatus::NoEvidence);
     drop(folder);
     let (code, message) = told(&tool, all_of("shop")).await;
-    assert_eq!((code, message.as_str()), (ToolErrorCode::SourceUnavailable, "the log source files can't be read now; use other evidence"));
+    assert_eq!(
+        (code, message.as_str()),
+        (ToolErrorCode::SourceUnavailable, "the log source files can't be read now; use other evidence")
+    );
 }
 
 #[tokio::test]
@@ -96,13 +111,22 @@ async fn small_limits_shorten_texts_before_they_lose_patterns() {
     let small = run(&tool, arguments.clone(), 8_192).await;
     assert_eq!(small.patterns.len(), whole.patterns.len());
     assert!(small.truncated && small.events.len() < whole.events.len());
-    assert!(matches!(tool.run(call(arguments, 64)).await, Err(ToolFailure::Tell { code: ToolErrorCode::ResultUnusable, .. })));
+    assert!(matches!(
+        tool.run(call(arguments, 64)).await,
+        Err(ToolFailure::Tell { code: ToolErrorCode::ResultUnusable, .. })
+    ));
 }
 
 #[tokio::test]
 async fn secrets_in_messages_never_leave() {
-    let line = |message: &str| json!({"timestamp": "2026-11-30T06:10:00Z", "service": "shop", "message": message}).to_string();
-    let text = [line("login password=hunter2secret of tom@example.org"), line("login password=hunter3secret of ana@example.org")].join("\n");
+    let line = |message: &str| {
+        json!({"timestamp": "2026-11-30T06:10:00Z", "service": "shop", "message": message}).to_string()
+    };
+    let text = [
+        line("login password=hunter2secret of tom@example.org"),
+        line("login password=hunter3secret of ana@example.org"),
+    ]
+    .join("\n");
     let (_folder, tool) = folder(&[("shop.jsonl", &text)]);
     let output = tool.run(call(all_of("shop"), 8_192)).await.unwrap();
     let shown = serde_json::to_string(&output.projection).unwrap() + output.raw_response.unwrap().get();
@@ -117,20 +141,37 @@ async fn secrets_in_messages_never_leave() {
 async fn two_hundred_thousand_lines() {
     let mut text = String::new();
     for i in 0..200_000u64 {
-        let at = super::instant::show(super::scenario_tests::NOW - time::Duration::milliseconds((200_000 - i) as i64 * 30));
+        let at = super::instant::show(
+            super::scenario_tests::NOW - time::Duration::milliseconds((200_000 - i) as i64 * 30),
+        );
         let level = if i % 50 == 0 { "ERROR" } else { "INFO" };
-        let message = format!("Charge order={} channel=acquirer-{} step{} took {} ms, {} of 支付渠道", 88_000_000 + i, i % 3, i % 90, i % 977, i % 7);
+        let message = format!(
+            "Charge order={} channel=acquirer-{} step{} took {} ms, {} of 支付渠道",
+            88_000_000 + i,
+            i % 3,
+            i % 90,
+            i % 977,
+            i % 7
+        );
         let line = json!({"timestamp": at, "level": level, "service": "shop", "message": message, "trace_id": format!("{:016x}", i * 7919), "pod": "shop-k7xqp", "thread": "http-nio-8080-exec-3"});
         text.push_str(&format!("{line}\n"));
     }
     let (_folder, tool) = folder(&[("shop.jsonl", &text)]);
     let bytes = text.len();
     drop(text);
-    for arguments in [json!({"service": "*", "start": "-1d", "end": "now", "limit": 200}), json!({"service": "shop", "query": "支付渠道 took", "level": "ERROR", "start": "-1d", "end": "now"})] {
+    for arguments in [
+        json!({"service": "*", "start": "-1d", "end": "now", "limit": 200}),
+        json!({"service": "shop", "query": "支付渠道 took", "level": "ERROR", "start": "-1d", "end": "now"}),
+    ] {
         let started = Instant::now();
         let result = run(&tool, arguments, 65_536).await;
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default().to_owned();
-        println!("{bytes} bytes, {} matched, {} patterns: {:?}, {peak}", result.matched, result.patterns.len(), started.elapsed());
+        println!(
+            "{bytes} bytes, {} matched, {} patterns: {:?}, {peak}",
+            result.matched,
+            result.patterns.len(),
+            started.elapsed()
+        );
     }
 }

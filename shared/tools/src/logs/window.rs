@@ -8,12 +8,16 @@ use super::instant;
 pub const MAX_SPAN: Duration = Duration::days(7);
 
 /// What is accepted, for refusals.
-const FORMS: &str = "RFC 3339 such as 2026-11-30T06:05:00Z, a UTC time of day such as 06:05, or relative such as -2h, -15m or now";
+const FORMS: &str = "RFC 3339 such as 2026-11-30T06:05:00Z, a UTC time of day such as 06:05, \
+    or relative such as -2h, -15m or now";
 
 /// A point in time as written; relative forms get their meaning from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeExpression {
-    Absolute { at: OffsetDateTime, zoned: bool },
+    Absolute {
+        at: OffsetDateTime,
+        zoned: bool,
+    },
     /// This long before now.
     Ago(Duration),
     /// The most recent such time of a UTC day.
@@ -63,7 +67,8 @@ impl TimeExpression {
 impl Window {
     /// Resolves both ends against `now`. `Err` says what is wrong with the window and what would be right.
     pub fn resolve(start: TimeExpression, end: TimeExpression, now: OffsetDateTime) -> Result<Self, String> {
-        let out_of_range = || format!("the window lies outside of what can be searched; now is {}", instant::show(now));
+        let out_of_range =
+            || format!("the window lies outside of what can be searched; now is {}", instant::show(now));
         let from = start.resolve(now).ok_or_else(out_of_range)?;
         let mut to = end.resolve(now).ok_or_else(out_of_range)?;
         // "23:50 to 00:10" crosses midnight, and "06:00 to 07:00" at 06:30 ends in the future, not yesterday.
@@ -158,7 +163,8 @@ fn time_of_day(text: &str) -> Option<Time> {
     if !(4..=8).contains(&plain.len()) || !plain.contains(':') {
         return None;
     }
-    let mut parts = plain.split(':').map(|part| part.parse::<u8>().ok().filter(|_| (1..=2).contains(&part.len())));
+    let mut parts =
+        plain.split(':').map(|part| part.parse::<u8>().ok().filter(|_| (1..=2).contains(&part.len())));
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next());
     let second = match second {
         None => 0,
@@ -198,14 +204,23 @@ mod tests {
         ];
         for (start, end, from, to) in table {
             let window = resolve(start, end).unwrap();
-            assert_eq!((instant::show(window.start), instant::show(window.end)), (from.into(), to.into()), "{start} {end}");
+            assert_eq!(
+                (instant::show(window.start), instant::show(window.end)),
+                (from.into(), to.into()),
+                "{start} {end}"
+            );
         }
     }
 
     #[test]
     fn what_was_assumed_is_said() {
-        assert_eq!(resolve("2026-11-30 05:00", "now").unwrap().notes, ["start names no time zone and count as UTC".replace("count", "count")]);
-        assert!(resolve("-1h", "2026-12-01T00:00:00Z").unwrap().notes[0].starts_with("end was in the future"));
+        assert_eq!(
+            resolve("2026-11-30 05:00", "now").unwrap().notes,
+            ["start names no time zone and count as UTC"]
+        );
+        assert!(
+            resolve("-1h", "2026-12-01T00:00:00Z").unwrap().notes[0].starts_with("end was in the future")
+        );
         assert!(resolve("-1h", "now").unwrap().notes.is_empty());
     }
 

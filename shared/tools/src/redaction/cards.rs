@@ -1,11 +1,13 @@
-//! Payment card numbers: the right length for the brand, a valid check digit, and no sign that the number is something else.
+//! Payment card numbers: the right length for the brand, a valid check digit, and no sign that the number is
+//! something else.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 /// 13 to 19 digits, in groups parted by one space or dash or not at all.
-static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[2-6][0-9](?:[ -]?[0-9]){11,17}").ok());
+static DIGITS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[2-6][0-9](?:[ -]?[0-9]){11,17}").ok());
 
 /// Characters before a number in which a word says that it is an id.
 const LOOK_BACK_CHARS: usize = 24;
@@ -17,7 +19,9 @@ pub fn numbers(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
         .into_iter()
         .flat_map(move |pattern| pattern.find_iter(text))
         .map(|found| (found.start(), found.end()))
-        .filter(move |(start, end)| stands_alone(text, *start, *end) && is_card(&text[*start..*end]) && !is_an_id(&text[..*start]))
+        .filter(move |(start, end)| {
+            stands_alone(text, *start, *end) && is_card(&text[*start..*end]) && !is_an_id(&text[..*start])
+        })
 }
 
 /// Part of a longer word, a UUID or a decimal is no card.
@@ -77,7 +81,8 @@ fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// `order=4111…` or `trace_id: 4111…`: engineers need these, and one in ten numbers has a valid check digit by chance.
+/// `order=4111…` or `trace_id: 4111…`: engineers need these, and one in ten numbers has a valid check digit
+/// by chance.
 fn is_an_id(before: &str) -> bool {
     let from = before.char_indices().rev().take(LOOK_BACK_CHARS).last().map_or(0, |(i, _)| i);
     let near = before[from..].to_ascii_lowercase();

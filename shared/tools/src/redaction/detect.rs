@@ -19,7 +19,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// None of these words is a key that [`ASSIGNMENT`] looks for, so that a placeholder is never masked again.
+    /// None of these words is a key that [`ASSIGNMENT`] looks for, so that a placeholder is never masked
+    /// again.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::PrivateKey => "pem-key",
@@ -48,9 +49,26 @@ fn pattern(text: &str) -> Option<Regex> {
 
 /// Names of fields that hold secrets, in lower case and without separators.
 const SECRET_NAMES: [&str; 20] = [
-    "password", "passwd", "pwd", "passphrase", "secret", "token", "accesstoken", "refreshtoken", "idtoken", "apikey",
-    "accesskey", "secretkey", "secretaccesskey", "clientsecret", "sessiontoken", "authtoken", "privatekey", "authorization",
-    "cookie", "setcookie",
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "token",
+    "accesstoken",
+    "refreshtoken",
+    "idtoken",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "secretaccesskey",
+    "clientsecret",
+    "sessiontoken",
+    "authtoken",
+    "privatekey",
+    "authorization",
+    "cookie",
+    "setcookie",
 ];
 
 type Pattern = LazyLock<Option<Regex>>;
@@ -59,17 +77,29 @@ type Pattern = LazyLock<Option<Regex>>;
 static SIMPLE: [(Kind, Pattern); 5] = [
     (
         Kind::PrivateKey,
-        LazyLock::new(|| pattern(r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|\z))")),
+        LazyLock::new(|| {
+            pattern(
+                r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|\z))",
+            )
+        }),
     ),
-    (Kind::Jwt, LazyLock::new(|| pattern(r"(?-u:\b)(eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?)"))),
+    (
+        Kind::Jwt,
+        LazyLock::new(|| pattern(r"(?-u:\b)(eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?)")),
+    ),
     (Kind::Auth, LazyLock::new(|| pattern(r"(?i-u:\b(?:bearer|basic|digest)\s+)([A-Za-z0-9._~+/-]{8,}=*)"))),
     // Long-lived, temporary and role-bound key ids.
     (Kind::AwsKey, LazyLock::new(|| pattern(r"(?-u:\b)((?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16})(?-u:\b)"))),
-    (Kind::Email, LazyLock::new(|| pattern(r"([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})"))),
+    (
+        Kind::Email,
+        LazyLock::new(|| {
+            pattern(r"([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})")
+        }),
+    ),
 ];
 
-/// `name = value` in every spelling logs use: plain, quoted, JSON, JSON inside JSON; Chinese names and colons too.
-/// Groups: 1 the name, 2 or 3 or 4 the value (double-quoted, single-quoted, bare).
+/// `name = value` in every spelling logs use: plain, quoted, JSON, JSON inside JSON; Chinese names and colons
+/// too. Groups: 1 the name, 2 or 3 or 4 the value (double-quoted, single-quoted, bare).
 static ASSIGNMENT: Pattern = LazyLock::new(|| {
     pattern(concat!(
         r#"([A-Za-z][A-Za-z0-9_.-]{0,80}|密码|口令|密钥|令牌)(?:\\{0,3}["'])?[ \t]{0,4}(?:=>|:=|[:=：])[ \t]{0,4}"#,
@@ -82,12 +112,11 @@ pub fn secrets(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     for (kind, pattern) in &SIMPLE {
         let Some(pattern) = &**pattern else { continue };
-        spans.extend(
-            pattern
-                .captures_iter(text)
-                .filter_map(|found| found.get(1))
-                .map(|secret| Span { start: secret.start(), end: secret.end(), kind: *kind }),
-        );
+        spans.extend(pattern.captures_iter(text).filter_map(|found| found.get(1)).map(|secret| Span {
+            start: secret.start(),
+            end: secret.end(),
+            kind: *kind,
+        }));
     }
     url_credentials(text, &mut spans);
     assignments(text, &mut spans);
@@ -95,19 +124,33 @@ pub fn secrets(text: &str) -> Vec<Span> {
     without_overlaps(spans)
 }
 
-/// Whether a column or field of this name holds secrets, judged by its last words: `db_password` does, `token_count` doesn't.
+/// Whether a column or field of this name holds secrets, judged by its last words: `db_password` does,
+/// `token_count` doesn't.
 pub fn names_a_secret(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let plain: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     if SECRET_NAMES.contains(&plain.as_str()) {
         return true;
     }
-    let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
+    let last =
+        name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
     // camelCase names have no separator: `dbPassword` ends with a secret name just the same.
-    let ends = ["password", "passwd", "passphrase", "secret", "apikey", "accesskey", "secretkey", "accesstoken", "sessiontoken"];
+    let ends = [
+        "password",
+        "passwd",
+        "passphrase",
+        "secret",
+        "apikey",
+        "accesskey",
+        "secretkey",
+        "accesstoken",
+        "sessiontoken",
+    ];
     SECRET_NAMES.contains(&last.as_str()) || ends.iter().any(|end| plain.ends_with(end))
 }
 
-/// `scheme://user:password@host`; the password may hold an `@` itself, so the last one before the path counts.
+/// `scheme://user:password@host`; the password may hold an `@` itself, so the last one before the path
+/// counts.
 fn url_credentials(text: &str, spans: &mut Vec<Span>) {
     for (at, mark) in text.match_indices("://") {
         let start = at + mark.len();
@@ -130,7 +173,8 @@ fn assignments(text: &str, spans: &mut Vec<Span>) {
     while let Some(found) = pattern.captures_at(text, from) {
         let (Some(name), Some(whole)) = (found.get(1), found.get(0)) else { break };
         let secret = !name.as_str().is_ascii() || names_a_secret(name.as_str());
-        // A name that is no secret's may be followed by one that is (`body: password=x`), so only the name is passed over.
+        // A name that is no secret's may be followed by one that is (`body: password=x`), so only the name is
+        // passed over.
         from = if secret { whole.end() } else { name.end() };
         if !secret {
             continue;
@@ -142,16 +186,19 @@ fn assignments(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// Not a secret: nothing, a template's variable, a placeholder, a shell variable, or an authorisation scheme's name, whose
-/// credential follows and has its own pattern.
+/// Not a secret: nothing, a template's variable, a placeholder, a shell variable, or an authorisation
+/// scheme's name, whose credential follows and has its own pattern.
 fn is_worth_masking(value: &str) -> bool {
     let scheme = ["bearer", "basic", "digest"].iter().any(|scheme| value.eq_ignore_ascii_case(scheme));
     let starred = value.chars().all(|c| c == '*' || c == '<' || c == '>');
-    let nothing = ["null", "none", "nil", "true", "false", "undefined"].iter().any(|word| value.eq_ignore_ascii_case(word));
-    let placeholder = value.strip_prefix('[').and_then(|rest| rest.split_once(':')).is_some_and(|(kind, number)| {
-        kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
-            && number.trim_end_matches(']').bytes().all(|b| b.is_ascii_digit())
-    });
+    let nothing = ["null", "none", "nil", "true", "false", "undefined"]
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word));
+    let placeholder =
+        value.strip_prefix('[').and_then(|rest| rest.split_once(':')).is_some_and(|(kind, number)| {
+            kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+                && number.trim_end_matches(']').bytes().all(|b| b.is_ascii_digit())
+        });
     !(scheme || starred || nothing || placeholder || value.starts_with("${"))
 }
 

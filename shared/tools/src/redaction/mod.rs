@@ -1,8 +1,8 @@
 //! Masking of secrets in what sources return, before it is stored or shown.
 //!
-//! A secret becomes `[kind:n]`; within one [`Redactor`] the same secret always gets the same number, so that a reader still
-//! sees that two lines are about the same mail address. Linear in the text's length. Ids that an engineer searches by
-//! (order numbers, trace ids, UUIDs, hosts, addresses) stay.
+//! A secret becomes `[kind:n]`; within one [`Redactor`] the same secret always gets the same number, so that
+//! a reader still sees that two lines are about the same mail address. Linear in the text's length. Ids that
+//! an engineer searches by (order numbers, trace ids, UUIDs, hosts, addresses) stay.
 
 mod cards;
 mod detect;
@@ -49,8 +49,8 @@ impl Redactor {
         Cow::Owned(masked)
     }
 
-    /// Masks a database cell in place: text is searched like any other, and a column whose name says that it holds a secret
-    /// is masked whole.
+    /// Masks a database cell in place: text is searched like any other, and a column whose name says that it
+    /// holds a secret is masked whole.
     pub fn cell(&mut self, column: &str, cell: &mut Value) {
         if detect::names_a_secret(column) && !cell.is_null() {
             let secret = cell.as_str().map_or_else(|| cell.to_string(), str::to_owned);

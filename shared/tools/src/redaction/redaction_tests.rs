@@ -17,7 +17,10 @@ fn secrets_are_masked() {
         ("密码：hunter2，用户 tom", "密码：[credential:1]，用户 tom"),
         ("body: password=x&api_key=y", "body: password=[credential:1]&api_key=[credential:2]"),
         ("mysql://shop:p@ss@db.internal:3306/orders", "mysql://[credential:1]@db.internal:3306/orders"),
-        ("http://a:b@x.example/p?u=http://c:d@y.example/", "http://[credential:1]@x.example/p?u=http://[credential:2]@y.example/"),
+        (
+            "http://a:b@x.example/p?u=http://c:d@y.example/",
+            "http://[credential:1]@x.example/p?u=http://[credential:2]@y.example/",
+        ),
         ("redis://:secretpw@cache:6379", "redis://[credential:1]@cache:6379"),
         ("key AKIAIOSFODNN7EXAMPLE used", "key [aws-key:1] used"),
         ("aws_secret_access_key = wJalrXUtnFEMIEXAMPLEKEY", "aws_secret_access_key = [credential:1]"),
@@ -66,7 +69,9 @@ fn the_same_secret_has_the_same_number_within_one_call() {
 fn cells_and_json_are_masked_by_name_and_by_content() {
     let mut redactor = Redactor::new();
     let mut row = [json!("abc"), json!(12345), json!("see tom@example.org"), json!(7), json!(null)];
-    for (column, cell) in ["password_hash", "user_secret", "note", "token_count", "api_key"].iter().zip(row.iter_mut()) {
+    for (column, cell) in
+        ["password_hash", "user_secret", "note", "token_count", "api_key"].iter().zip(row.iter_mut())
+    {
         redactor.cell(column, cell);
     }
     assert_eq!(row, [json!("abc"), json!("[credential:1]"), json!("see [email:1]"), json!(7), json!(null)]);
@@ -77,7 +82,9 @@ fn cells_and_json_are_masked_by_name_and_by_content() {
 
 #[test]
 fn a_long_hostile_text_takes_linear_work() {
-    for unit in ["a@", "password=", "://a:", "eyJ.", "4111 ", "-----BEGIN PRIVATE KEY-----", "a.", "\\\"", "密码："] {
+    for unit in
+        ["a@", "password=", "://a:", "eyJ.", "4111 ", "-----BEGIN PRIVATE KEY-----", "a.", "\\\"", "密码："]
+    {
         let text = unit.repeat(200_000 / unit.len());
         let _ = redact(&text);
     }
