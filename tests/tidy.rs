@@ -28,7 +28,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("aws-sdk-dynamodb", &["stores"]),
     ("lambda_http", &["chat", "api", "maintenance", "testkit"]),
     ("reqwest", &["llm", "cli", "testkit", "acceptance"]),
-    ("sqlx", &["stores", "tools", "testkit"]),
+    ("sqlx", &["stores", "tools", "testkit", "acceptance"]),
     ("sqlparser", &["tools"]),
     ("tantivy", &["tools"]),
     ("tokio", &["agent", "llm", "tools", "stores", "app", "cli", "testkit", "chat", "api", "maintenance", "acceptance"]),

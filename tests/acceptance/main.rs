@@ -1,1 +1,4 @@
-//! Acceptance.
+//! Acceptance: the real function binaries, driven over HTTP.
+
+mod outcomes;
+mod world;

@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 
 pub use logs::CapturedLog;
 pub use model::{Line, ScriptedModel};
-pub use stores::{Fault, MemoryCanonical, MemoryControl, MemoryLedger, store_failure};
+pub use stores::{Fault, MemoryCanonical, MemoryControl, MemoryLedger};
 pub use texts::{asks_for, draft_citing, knowledge_answer, log_query, routed_to, says, verdict};
 pub use tools::{ScriptedTool, Will};
 

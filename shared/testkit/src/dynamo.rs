@@ -26,7 +26,8 @@ impl DynamoDb {
     /// No port, no memory, or the table can't be made.
     pub async fn start(table: &str) -> Result<Self> {
         let database = Database::memory().map_err(|fault| anyhow!("emulator: {fault}"))?;
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").context("a port for the DynamoDB emulator")?;
+        let listener =
+            std::net::TcpListener::bind("127.0.0.1:0").context("a port for the DynamoDB emulator")?;
         listener.set_nonblocking(true)?;
         let endpoint_url = format!("http://{}", listener.local_addr()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -34,7 +35,8 @@ impl DynamoDb {
         let thread = std::thread::Builder::new().name("dynamodb-emulator".to_owned()).spawn(move || {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else { return };
-                let serving = dynoxide::server::serve_with_shutdown(listener, database, std::future::pending());
+                let serving =
+                    dynoxide::server::serve_with_shutdown(listener, database, std::future::pending());
                 // Open connections end with the runtime; nobody waits for their clients.
                 tokio::select! {
                     _ = serving => {}
@@ -42,8 +44,7 @@ impl DynamoDb {
                 }
             });
         })?;
-        let emulator =
-            Self { endpoint_url, table: table.to_owned(), stop: Some(stop), thread: Some(thread) };
+        let emulator = Self { endpoint_url, table: table.to_owned(), stop: Some(stop), thread: Some(thread) };
         emulator.run_control().create_table().await.context("the run-control table")?;
         Ok(emulator)
     }

@@ -34,7 +34,7 @@ pub enum Fault {
     LosesItsAnswer,
 }
 
-pub fn store_failure() -> StoreError {
+fn store_failure() -> StoreError {
     StoreError::Unavailable { store: "store", what: "operation", source: None }
 }
 

@@ -20,15 +20,14 @@ use domain::ids::{RunId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::sweep;
+
 const STORE: &str = "canonical store";
 const RECORD: &str = "record";
 /// What the envelope adds to a record's own bytes, generously.
 const ENVELOPE_BYTES: usize = 256;
 /// A process looks for expired runs at most this often, in seconds.
 const SWEEP_EVERY_SECONDS: i64 = 600;
-/// One sweep's bounds: folders looked at, and folders removed.
-const SWEEP_LOOKS: usize = 4096;
-const SWEEP_REMOVALS: usize = 64;
 
 /// What a file holds.
 #[derive(Serialize)]
@@ -205,8 +204,7 @@ impl Inner {
         builder.create(folder).map_err(|fault| StoreError::unavailable(STORE, "folder", fault))
     }
 
-    /// Removes runs whose last write is older than any record's life. Bounded, rare, and never a reason to fail: reads check
-    /// the expiry themselves.
+    /// Every now and then, with some write.
     fn sweep(&self) {
         let now = self.now();
         let due = self.next_sweep.load(Ordering::Relaxed);
@@ -216,25 +214,8 @@ impl Inner {
         {
             return;
         }
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        let expired = entries.take(SWEEP_LOOKS).flatten().map(|entry| entry.path()).filter(|run| {
-            let named =
-                run.file_name().and_then(|name| name.to_str()).is_some_and(|name| RunId::parse(name).is_ok());
-            named
-                && last_write(run)
-                    .is_some_and(|at| at.saturating_add(RECORD_TTL_SECONDS) < now.unsigned_abs())
-        });
-        for run in expired.take(SWEEP_REMOVALS) {
-            // Another process may be sweeping the same run.
-            let _ = fs::remove_dir_all(run);
-        }
+        sweep::remove_expired(&self.folder, now);
     }
-}
-
-/// When something was last added to the folder, in Unix seconds.
-fn last_write(folder: &Path) -> Option<u64> {
-    let modified = fs::symlink_metadata(folder).ok().filter(fs::Metadata::is_dir)?.modified().ok()?;
-    modified.duration_since(std::time::UNIX_EPOCH).ok().map(|age| age.as_secs())
 }
 
 fn write_new(path: &Path, json: &[u8]) -> io::Result<()> {

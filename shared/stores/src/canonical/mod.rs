@@ -1,6 +1,7 @@
 //! The canonical store, chosen by its address: `file://DIR` (a folder that both functions' processes share).
 
 pub mod file;
+mod sweep;
 
 use std::sync::Arc;
 

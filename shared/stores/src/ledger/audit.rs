@@ -5,8 +5,9 @@ use domain::evidence::EvidenceStatus;
 use domain::question::cut;
 use domain::tool::{ToolErrorCode, ToolName};
 
-use super::connection::{Connection, Statement, Value};
+use super::connection::{Connection, Statement};
 use super::fault::Fault;
+use super::values::Value;
 
 /// Rows of one statement: far above a run's budget, far below any limit of placeholders or packets.
 const MAX_ROWS: usize = 200;

@@ -1,57 +1,15 @@
-//! The one place that knows there are two databases: pooled connections, transactions, values and rows over MySQL and SQLite.
+//! The one place that knows there are two databases: pooled connections, transactions and statements on MySQL and SQLite.
 //!
-//! Everything else writes SQL of their common subset with `?` placeholders, and asks [`Dialect`] for the three words that differ.
+//! Everything else writes SQL of their common subset with `?` placeholders, and asks [`Dialect`] for the words that differ.
 
-use domain::ids::{CallerId, RunId, SessionId};
-use sqlx::mysql::{MySqlConnection, MySqlRow};
+use sqlx::mysql::MySqlConnection;
 use sqlx::pool::PoolConnection;
 #[cfg(feature = "sqlite")]
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Connection as _, MySql, Row as _, SqlSafeStr, SqlStr};
-use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, MySql, SqlSafeStr, SqlStr};
 
 use super::fault::Fault;
-
-/// A bound parameter. Never part of the SQL text.
-#[derive(Debug, Clone)]
-pub(super) enum Value {
-    Text(Option<String>),
-    Int(Option<i64>),
-    Flag(bool),
-    Time(PrimitiveDateTime),
-}
-
-macro_rules! value_from {
-    ($($from:ty => |$it:ident| $value:expr;)*) => {$(
-        impl From<$from> for Value {
-            fn from($it: $from) -> Self {
-                $value
-            }
-        }
-    )*};
-}
-
-value_from! {
-    &str => |it| Self::Text(Some(it.to_owned()));
-    String => |it| Self::Text(Some(it));
-    Option<&str> => |it| Self::Text(it.map(str::to_owned));
-    Option<String> => |it| Self::Text(it);
-    RunId => |it| Self::Text(Some(it.to_string()));
-    &SessionId => |it| Self::Text(Some(it.as_str().to_owned()));
-    &CallerId => |it| Self::Text(Some(it.as_str().to_owned()));
-    i64 => |it| Self::Int(Some(it));
-    u32 => |it| Self::Int(Some(it.into()));
-    u64 => |it| Self::Int(Some(i64::try_from(it).unwrap_or(i64::MAX)));
-    bool => |it| Self::Flag(it);
-    OffsetDateTime => |it| Self::Time(stored_time(it));
-}
-
-/// UTC, cut to the microseconds that both databases keep.
-pub(super) fn stored_time(at: OffsetDateTime) -> PrimitiveDateTime {
-    let utc = at.to_offset(UtcOffset::UTC);
-    let cut = utc.replace_nanosecond(utc.nanosecond() / 1000 * 1000).unwrap_or(utc);
-    PrimitiveDateTime::new(cut.date(), cut.time())
-}
+use super::values::{Row, Value};
 
 /// One statement: its text, and whether it is worth keeping prepared.
 pub(super) struct Statement {
@@ -246,50 +204,5 @@ impl Link<'_> {
                 .map(Row::Sqlite)
                 .collect(),
         })
-    }
-}
-
-pub(super) enum Row {
-    MySql(MySqlRow),
-    #[cfg(feature = "sqlite")]
-    Sqlite(SqliteRow),
-}
-
-macro_rules! getters {
-    ($($name:ident: $type:ty;)*) => {$(
-        pub(super) fn $name(&self, column: &str) -> Result<$type, Fault> {
-            Ok(match self {
-                Self::MySql(row) => row.try_get(column)?,
-                #[cfg(feature = "sqlite")]
-                Self::Sqlite(row) => row.try_get(column)?,
-            })
-        }
-    )*};
-}
-
-impl Row {
-    getters! {
-        text: String;
-        optional_text: Option<String>;
-        flag: bool;
-        int: i64;
-        stored_time: PrimitiveDateTime;
-        optional_stored_time: Option<PrimitiveDateTime>;
-    }
-
-    pub(super) fn time(&self, column: &str) -> Result<OffsetDateTime, Fault> {
-        Ok(self.stored_time(column)?.assume_utc())
-    }
-
-    pub(super) fn optional_time(&self, column: &str) -> Result<Option<OffsetDateTime>, Fault> {
-        Ok(self.optional_stored_time(column)?.map(PrimitiveDateTime::assume_utc))
-    }
-
-    pub(super) fn u32(&self, column: &str) -> Result<u32, Fault> {
-        u32::try_from(self.int(column)?).map_err(|_| Fault::Unreadable)
-    }
-
-    pub(super) fn u64(&self, column: &str) -> Result<u64, Fault> {
-        u64::try_from(self.int(column)?).map_err(|_| Fault::Unreadable)
     }
 }

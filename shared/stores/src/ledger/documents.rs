@@ -6,8 +6,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::audit::insert_rows;
-use super::connection::{Connection, Row, Statement, Transaction, Value};
+use super::connection::{Connection, Statement, Transaction};
 use super::fault::{Fault, bounded};
+use super::values::{Row, Value};
 
 const MAX_ID_BYTES: usize = 128;
 const MAX_TITLE_BYTES: usize = 512;

@@ -5,8 +5,10 @@ mod connection;
 mod documents;
 mod fault;
 mod migrations;
+mod reads;
 mod runs;
 mod trace;
+mod values;
 
 use std::time::Duration;
 
@@ -198,7 +200,7 @@ impl Ledger for SqlLedger {
     }
 
     async fn run(&self, run_id: RunId, caller: &CallerId) -> Result<Option<RunRow>, StoreError> {
-        on_connection!(self, "run", |connection, _repeated| runs::one(connection, run_id, caller))
+        on_connection!(self, "run", |connection, _repeated| reads::one(connection, run_id, caller))
     }
 
     async fn session_runs(
@@ -209,7 +211,7 @@ impl Ledger for SqlLedger {
         before: Option<RunId>,
     ) -> Result<Option<RunPage>, StoreError> {
         on_connection!(self, "session", |connection, _repeated| {
-            runs::page(connection, session, caller, limit, before)
+            reads::page(connection, session, caller, limit, before)
         })
     }
 

@@ -1,21 +1,19 @@
-//! `chat_session` and `diagnosis_run`: admitting a run, its one terminal state, reading runs back, sweeping abandoned ones.
+//! Writing `chat_session` and `diagnosis_run`: admitting a run, its one terminal state, sweeping abandoned ones.
 
 use agent::ports::StoreError;
-use agent::ports::ledger::{CommitOutcome, NewRun, RunPage, RunRow, TerminalCommit, TerminalState};
-use domain::budget::{BudgetLimits, BudgetUse};
-use domain::ids::{CallerId, RunId, SessionId};
+use agent::ports::ledger::{CommitOutcome, NewRun, TerminalCommit, TerminalState};
+use domain::budget::BudgetUse;
+use domain::ids::RunId;
 use domain::question::{Intent, PreviousTurn, cut};
 use domain::release::Outcome;
-use serde_json::value::RawValue;
 use time::OffsetDateTime;
 
-use super::connection::{Connection, Row, Transaction, Value, stored_time};
+use super::connection::{Connection, Transaction};
 use super::fault::{Fault, bounded, conflict};
+use super::values::{Row, Value, stored_time};
 
 /// Bytes of a released body; a report is bounded far below.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// Runs of one page at most.
-const MAX_PAGE: u32 = 100;
 
 const RUNNING: &str = "RUNNING";
 const RELEASED: &str = "RELEASED";
@@ -210,41 +208,6 @@ pub(super) async fn commit(
     Ok(if ours { CommitOutcome::Committed } else { CommitOutcome::AlreadyTerminal })
 }
 
-pub(super) async fn one(
-    connection: &mut Connection,
-    run_id: RunId,
-    caller: &CallerId,
-) -> Result<Option<RunRow>, Fault> {
-    let sql = "SELECT * FROM diagnosis_run WHERE run_id = ? AND caller = ?";
-    let rows = connection.on().fetch(sql, &[run_id.into(), caller.into()]).await?;
-    rows.first().map(run_row).transpose()
-}
-
-pub(super) async fn page(
-    connection: &mut Connection,
-    session: &SessionId,
-    caller: &CallerId,
-    limit: u32,
-    before: Option<RunId>,
-) -> Result<Option<RunPage>, Fault> {
-    let sql = "SELECT session_id FROM chat_session WHERE session_id = ? AND caller = ?";
-    if connection.on().fetch(sql, &[session.into(), caller.into()]).await?.is_empty() {
-        return Ok(None);
-    }
-    let limit = limit.clamp(1, MAX_PAGE);
-    // Run ids are UUIDv7: their order is the order of the runs' starts. One row more than asked tells whether there is a next page.
-    let sql = "SELECT * FROM diagnosis_run WHERE session_id = ? AND caller = ? AND run_id < ? ORDER BY run_id DESC LIMIT ?";
-    // After every run id there is.
-    let end = before.map_or_else(|| "g".to_owned(), |run_id| run_id.to_string());
-    let values = [session.into(), caller.into(), end.into(), (limit + 1).into()];
-    let rows = connection.on().fetch(sql, &values).await?;
-    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = rows.len() > wanted;
-    let runs = rows.iter().take(wanted).map(run_row).collect::<Result<Vec<_>, _>>()?;
-    let next = runs.last().filter(|_| more).map(|run| run.run_id);
-    Ok(Some(RunPage { runs, next }))
-}
-
 /// Row by row, each a compare-and-set of its own: abandoned runs are rare, and one that ends meanwhile keeps its real end.
 pub(super) async fn sweep(
     connection: &mut Connection,
@@ -265,40 +228,4 @@ pub(super) async fn sweep(
         }
     }
     Ok(swept)
-}
-
-fn run_row(row: &Row) -> Result<RunRow, Fault> {
-    let parsed = |text: Option<String>| text.map(|t| RawValue::from_string(t).map_err(|_| Fault::Unreadable));
-    let intent = row.optional_text("intent")?.map(|text| Intent::parse(&text).ok_or(Fault::Unreadable));
-    let outcome = row.optional_text("outcome")?.map(|text| Outcome::parse(&text).ok_or(Fault::Unreadable));
-    let cites = row.optional_text("cites")?.unwrap_or_else(|| "[]".to_owned());
-    Ok(RunRow {
-        run_id: RunId::parse(&row.text("run_id")?).map_err(|_| Fault::Unreadable)?,
-        session_id: SessionId::parse(&row.text("session_id")?).map_err(|_| Fault::Unreadable)?,
-        query: row.text("query")?,
-        started_at: row.time("started_at")?,
-        deadline: row.time("deadline")?,
-        ended_at: row.optional_time("ended_at")?,
-        intent: intent.transpose()?,
-        outcome: outcome.transpose()?,
-        reason: row.optional_text("reason")?,
-        body: parsed(row.optional_text("body")?).transpose()?,
-        cites: serde_json::from_str(&cites).map_err(|_| Fault::Unreadable)?,
-        budget_used: BudgetUse {
-            model_calls: row.u32("used_model_calls")?,
-            tool_calls: row.u32("used_tool_calls")?,
-            input_tokens: row.u64("used_input_tokens")?,
-            output_tokens: row.u64("used_output_tokens")?,
-            tool_bytes: row.u64("used_tool_bytes")?,
-        },
-        budget_limits: BudgetLimits {
-            model_calls: row.u32("limit_model_calls")?,
-            tool_calls: row.u32("limit_tool_calls")?,
-            input_tokens: row.u64("limit_input_tokens")?,
-            output_tokens: row.u64("limit_output_tokens")?,
-            tool_bytes: row.u64("limit_tool_bytes")?,
-        },
-        ungrounded_literals: row.u32("ungrounded_literals")?,
-        repaired: row.flag("repaired")?,
-    })
 }

@@ -5,8 +5,9 @@ use domain::ids::RunId;
 use serde_json::{Value as Json, json};
 use time::format_description::well_known::Rfc3339;
 
-use super::connection::{Connection, Row};
+use super::connection::Connection;
 use super::fault::Fault;
+use super::values::Row;
 
 pub(super) async fn read(connection: &mut Connection, run_id: RunId) -> Result<TraceRows, Fault> {
     let sql = "SELECT * FROM agent_step WHERE run_id = ? ORDER BY sequence";

@@ -32,10 +32,11 @@ impl KnowledgeTool {
     }
 
     async fn find(&self, query: &str, top_k: u32, call: &ToolCallContext) -> Result<Found, ToolFailure> {
+        let search = self.searcher.search(query, top_k as usize);
         tokio::select! {
             biased;
             () = call.cancelled.cancelled() => Err(ToolFailure::End(FailureCode::RunCancelled)),
-            found = tokio::time::timeout(call.timeout, self.searcher.search(query, top_k as usize)) => match found {
+            found = tokio::time::timeout(call.timeout, search) => match found {
                 Ok(found) => found.map_err(|error| failure(&error)),
                 Err(_) => Err(tell(ToolErrorCode::Timeout, "the runbook search did not finish in time")),
             },
@@ -50,10 +51,12 @@ impl EvidenceTool for KnowledgeTool {
     }
 
     fn description(&self) -> String {
-        "Searches the runbooks (procedures, thresholds, known causes, who to call) in Chinese and English and answers with the \
-         best-matching excerpts, each with its document, section, version and source. Query with symptoms, error codes and \
-         service names rather than whole sentences. A runbook says what usually is the case; it is no proof of what happened \
-         this time. Limits: at most 8 excerpts of at most 1200 characters. Finding nothing means that no runbook covers it."
+        "Searches the runbooks (procedures, thresholds, known causes, who to call) in Chinese and \
+    English and answers with the best-matching excerpts, each with its document, section, \
+    version and source. Query with symptoms, error codes and service names rather than whole \
+    sentences. A runbook says what usually is the case; it is no proof of what happened this \
+    time. Limits: at most 8 excerpts of at most 1200 characters. Finding nothing means that no \
+    runbook covers it."
             .to_owned()
     }
 
@@ -129,7 +132,10 @@ fn raw(found: &Found) -> Option<Box<RawValue>> {
     let hits: Vec<Value> = found
         .hits
         .iter()
-        .map(|hit| json!({ "document_id": hit.document_id, "version": hit.version, "section": hit.section_path, "score": hit.score }))
+        .map(|hit| {
+            let (id, section) = (&hit.document_id, &hit.section_path);
+            json!({ "document_id": id, "version": hit.version, "section": section, "score": hit.score })
+        })
         .collect();
     RawValue::from_string(json!({ "hits": hits, "duplicates": found.duplicates }).to_string()).ok()
 }

@@ -48,7 +48,8 @@ impl Terms {
     pub fn hint(&self) -> Option<&'static str> {
         if self.literal_syntax {
             Some(
-                "query is plain text: OR, AND, NOT, |, * and \\ were searched for literally; use one search per alternative",
+                "query is plain text: OR, AND, NOT, |, * and \\ were searched for literally; \
+                 use one search per alternative",
             )
         } else if self.lower.len() > 1 {
             Some("all words of query must occur in one line; fewer words find more")

@@ -26,12 +26,13 @@ const MAX_NAMES: usize = 60;
 
 /// What the model is told before the sources and services.
 const ABOUT: &str = "Searches application logs of one service, or of all with service *, in a time window. \
-    Answers with message patterns (template with <*> for what varies, count, first and last seen, one sample; \
-    failures and rising ones first) over all matching lines, and with events (the newest line of each pattern). \
-    Finding nothing is an observation too. Secrets are masked.\n\
-    Times: RFC 3339 (2026-11-30T06:05:00Z), a UTC time of day (06:05, its most recent occurrence), or relative \
-    (-2h, -15m, now). Limits: windows of at most 7 days, at most 200 events. Start broad (level WARN or ERROR, \
-    no query), then narrow.";
+    Answers with message patterns (template with <*> for what varies, count, first and last \
+    seen, one sample; failures and rising ones first) over all matching lines, and with events \
+    (the newest line of each pattern). Finding nothing is an observation too. Secrets are \
+    masked.\n\
+    Times: RFC 3339 (2026-11-30T06:05:00Z), a UTC time of day (06:05, its most recent \
+    occurrence), or relative (-2h, -15m, now). Limits: windows of at most 7 days, at most 200 \
+    events. Start broad (level WARN or ERROR, no query), then narrow.";
 
 /// Searches the configured log sources.
 pub struct LogsTool {

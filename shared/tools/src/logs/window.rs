@@ -96,7 +96,7 @@ impl Window {
         }
         if to - from > MAX_SPAN {
             return Err(format!(
-                "the window from {} to {} is longer than {} days; search a shorter one, or several after each other",
+                "the window from {} to {} is longer than {} days; search a shorter one, or several in turn",
                 instant::show(from),
                 instant::show(to),
                 MAX_SPAN.whole_days()

@@ -78,9 +78,10 @@ static SIMPLE: [(Kind, Pattern); 5] = [
     (
         Kind::PrivateKey,
         LazyLock::new(|| {
-            pattern(
-                r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|\z))",
-            )
+            pattern(concat!(
+                r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?s:.*?)",
+                r"(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|\z))"
+            ))
         }),
     ),
     (

@@ -85,7 +85,7 @@ fn a_long_hostile_text_takes_linear_work() {
     for unit in
         ["a@", "password=", "://a:", "eyJ.", "4111 ", "-----BEGIN PRIVATE KEY-----", "a.", "\\\"", "密码："]
     {
-        let text = unit.repeat(200_000 / unit.len());
+        let text = unit.repeat(20_000 / unit.len());
         let _ = redact(&text);
     }
 }

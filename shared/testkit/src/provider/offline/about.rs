@@ -13,15 +13,16 @@ pub(super) fn introduction(input: &Value, system: &str) -> String {
     let chinese = Language::of(input["query"].as_str().unwrap_or_default()) == Language::Chinese;
     let facts =
         system.lines().rev().map(str::trim).take_while(|line| !line.starts_with("Use only the facts"));
-    let mut facts: Vec<&str> =
-        facts.filter(|line| !line.is_empty() && line.contains(is_han) == chinese).collect();
+    let mut facts: Vec<&str> = facts.filter(|line| !line.is_empty() && line.contains(is_han) == chinese).collect();
     facts.reverse();
-    facts.truncate(MAX_FACTS);
-    let text = facts.join(if chinese { "" } else { " " });
     if chinese {
-        let text = text.replace('它', "我");
+        // What it is comes first in the facts, what it never does comes last.
+        let sentences: Vec<&str> = facts.iter().flat_map(|line| line.split_inclusive('。')).collect();
+        let ends = [sentences.first(), sentences.last().filter(|_| sentences.len() > 1)];
+        let text = ends.into_iter().flatten().copied().collect::<String>().replace('它', "我");
         format!("你好！{text}当前回复由离线演示模型按规则给出。")
     } else {
+        let text = facts.iter().take(MAX_FACTS).copied().collect::<Vec<_>>().join(" ");
         format!("Hello! {text} This reply was composed by the offline demo model by rules.")
     }
 }

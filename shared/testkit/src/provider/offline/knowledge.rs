@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_excerpt_about_something_else_is_no_answer() {
-        let answer = answer(&json!({ "query": "打印纸用完了找谁？", "hits": hits("缓存用完了就清理。") }));
+        let answer = answer(&json!({ "query": "打印纸用完了找谁？", "hits": hits("缓存满了就清理。") }));
         assert_eq!(answer, json!({ "statements": [] }));
     }
 }
