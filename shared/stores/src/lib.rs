@@ -1,6 +1,7 @@
 //! The three stores behind the agent's ports: canonical records, the ledger, run control.
 //!
-//! Nothing here connects before its first use, and no error or log line carries stored content, SQL parameters or a URL.
+//! Nothing here connects before its first use, and no error or log line carries stored content, SQL
+//! parameters or a URL.
 
 pub mod canonical;
 pub mod ledger;

@@ -40,6 +40,8 @@ pub struct Run {
     phase: Phase,
     intent: Option<Intent>,
     in_flight: Option<crate::budget::Reservation>,
+    /// The agent was told that only its final answer is left; calls that it makes all the same are not run.
+    told_final: bool,
     call_ids: CallIds,
     calls_planned: u32,
     attempted: Vec<Attempted>,
@@ -106,6 +108,7 @@ impl Run {
             phase: Phase::Routing { attempt: 1 },
             intent: None,
             in_flight: None,
+            told_final: false,
             call_ids: CallIds::default(),
             calls_planned: 0,
             attempted: Vec::new(),
@@ -214,7 +217,8 @@ impl Run {
         let reserved =
             self.budget.reserve_model_call(Role::Diagnose, input).ok_or(FailureCode::BudgetExhausted)?;
         self.in_flight = Some(reserved);
-        let tools = if last { ToolOffer::Withheld } else { ToolOffer::Offered };
+        self.told_final |= last;
+        let tools = if self.told_final { ToolOffer::Withheld } else { ToolOffer::Offered };
         let call = ModelCall {
             role: Role::Diagnose,
             attempt: 1,
@@ -231,6 +235,14 @@ impl Run {
             // The call was dropped on its way: its prompt was sent, of its reply nothing is known.
             let usage = Usage { input_tokens: reserved.input_tokens, output_tokens: 0, estimated: true };
             self.budget.settle_model_call(reserved, usage);
+        }
+        if let Phase::GatheringEvidence(calls) | Phase::Retrieving(calls) = &self.phase {
+            // Nothing of an interrupted round was shown to the model.
+            for call in calls {
+                if let Admission::Admitted { max_bytes } = call.admission {
+                    self.budget.settle_tool_call(max_bytes, 0);
+                }
+            }
         }
         if !matches!(self.phase, Phase::Done(_)) {
             self.phase = Phase::Done(Terminal::Failed(code));
@@ -305,10 +317,8 @@ impl Run {
         let count = calls.len() as u64;
         let planned = calls.into_iter().enumerate().map(|(i, asked)| {
             self.calls_planned += 1;
-            let admission = match self.budget.reserve_tool_call(count - i as u64) {
-                Some(max_bytes) => Admission::Admitted { max_bytes },
-                None => Admission::OverBudget,
-            };
+            let reserved = if self.told_final { None } else { self.budget.reserve_tool_call(count - i as u64) };
+            let admission = reserved.map_or(Admission::OverBudget, |max_bytes| Admission::Admitted { max_bytes });
             PlannedCall {
                 id: self.call_ids.assign(asked.id.as_deref()),
                 index: self.calls_planned,

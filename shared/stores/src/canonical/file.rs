@@ -1,10 +1,12 @@
-//! Canonical records as files, for development: one folder per run, written by several processes at once without locks.
+//! Canonical records as files, for development: one folder per run, written by several processes at once
+//! without locks.
 //!
-//! A record is two files that are each created once and never changed: `KEY.started.json` and `KEY.terminal.json`. Both appear
-//! whole, by hard-linking a finished temporary file to a name that must not exist. So a reader never sees half a record,
-//! `start` is create-only, and `finish` is a compare-and-set: the file system lets exactly one terminal file come into being.
-//! KEY is a digest of the tool call id, because ids may differ only in case and may hold characters that some file systems
-//! refuse; the id inside the value is verified on every read.
+//! A record is two files that are each created once and never changed: `KEY.started.json` and
+//! `KEY.terminal.json`. Both appear whole, by hard-linking a finished temporary file to a name that must not
+//! exist. So a reader never sees half a record, `start` is create-only, and `finish` is a compare-and-set:
+//! the file system lets exactly one terminal file come into being. KEY is a digest of the tool call id,
+//! because ids may differ only in case and may hold characters that some file systems refuse; the id inside
+//! the value is verified on every read.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -75,7 +77,8 @@ impl FileStore {
         Self { inner: Arc::new(inner) }
     }
 
-    /// File calls block, so they run on tokio's blocking threads. A caller that gives up leaves a whole operation behind.
+    /// File calls block, so they run on tokio's blocking threads. A caller that gives up leaves a whole
+    /// operation behind.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, StoreError> + Send + 'static,

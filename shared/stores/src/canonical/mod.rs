@@ -10,7 +10,8 @@ use agent::ports::{CanonicalStore, Clock};
 use crate::AddressError;
 pub use file::FileStore;
 
-/// Opens the store at `url` (`file://DIR`, relative or absolute). Does no IO: folders are made by the first write.
+/// Opens the store at `url` (`file://DIR`, relative or absolute). Does no IO: folders are made by the first
+/// write.
 ///
 /// # Errors
 /// An address of another kind.

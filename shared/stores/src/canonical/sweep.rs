@@ -1,4 +1,5 @@
-//! Removing the folders of expired runs. Bounded and never a reason to fail: reads check the expiry themselves.
+//! Removing the folders of expired runs. Bounded and never a reason to fail: reads check the expiry
+//! themselves.
 
 use std::fs;
 use std::path::Path;

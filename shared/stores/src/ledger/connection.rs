@@ -1,6 +1,8 @@
-//! The one place that knows there are two databases: pooled connections, transactions and statements on MySQL and SQLite.
+//! The one place that knows there are two databases: pooled connections, transactions and statements on MySQL
+//! and SQLite.
 //!
-//! Everything else writes SQL of their common subset with `?` placeholders, and asks [`Dialect`] for the words that differ.
+//! Everything else writes SQL of their common subset with `?` placeholders, and asks [`Dialect`] for the
+//! words that differ.
 
 use sqlx::mysql::MySqlConnection;
 use sqlx::pool::PoolConnection;
@@ -39,7 +41,8 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// After an INSERT: rows whose primary key exists stay as they are. Unlike MySQL's INSERT IGNORE this hides no other error.
+    /// After an INSERT: rows whose primary key exists stay as they are. Unlike MySQL's INSERT IGNORE this
+    /// hides no other error.
     pub(super) fn keep_existing(self) -> &'static str {
         match self {
             Self::MySql => " ON DUPLICATE KEY UPDATE run_id = run_id",
@@ -48,7 +51,8 @@ impl Dialect {
         }
     }
 
-    /// After a SELECT: locks the rows until the transaction ends. SQLite's transactions lock the whole file already.
+    /// After a SELECT: locks the rows until the transaction ends. SQLite's transactions lock the whole file
+    /// already.
     pub(super) fn for_update(self) -> &'static str {
         match self {
             Self::MySql => " FOR UPDATE",
@@ -141,7 +145,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Commits what succeeded and rolls back what did not: MySQL's own roll-back on a lock timeout undoes one statement only.
+    /// Commits what succeeded and rolls back what did not: MySQL's own roll-back on a lock timeout undoes one
+    /// statement only.
     pub(super) async fn end<T>(self, done: Result<T, Fault>) -> Result<T, Fault> {
         match (self, &done) {
             (Self::MySql(transaction), Ok(_)) => transaction.commit().await?,

@@ -1,4 +1,5 @@
-//! `document` and `document_chunk`: runbooks, replaced whole in one transaction, read as one consistent revision.
+//! `document` and `document_chunk`: runbooks, replaced whole in one transaction, read as one consistent
+//! revision.
 
 use agent::ports::StoreError;
 use agent::ports::documents::{Chunk, CorpusRevision, NewDocument};
@@ -19,7 +20,8 @@ const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 /// Chunks of one insert statement: with 1 MiB of content a packet stays below every server's default limit.
 const CHUNKS_PER_STATEMENT: usize = 100;
 
-/// Grows with every change: a new version adds two (one, if the document was removed before), a removal adds one.
+/// Grows with every change: a new version adds two (one, if the document was removed before), a removal adds
+/// one.
 const REVISION: &str =
     "SELECT CAST(COALESCE(SUM(version * 2 + removed), 0) AS CHAR) AS revision FROM document";
 

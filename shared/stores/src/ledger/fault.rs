@@ -1,4 +1,5 @@
-//! What can go wrong on a database connection, what of it is worth a second attempt, and what a log may say about it.
+//! What can go wrong on a database connection, what of it is worth a second attempt, and what a log may say
+//! about it.
 
 use agent::ports::StoreError;
 use sqlx::mysql::MySqlDatabaseError;
@@ -46,7 +47,8 @@ enum Complaint {
     Driver,
 }
 
-/// The server is going away, the session was killed or timed out, or a failover made this connection read-only.
+/// The server is going away, the session was killed or timed out, or a failover made this connection
+/// read-only.
 const DEAD_CONNECTION: [u32; 6] = [1053, 1290, 1792, 1836, 1927, 4031];
 /// A deadlock's victim was rolled back whole.
 const DEADLOCK: u32 = 1213;
@@ -112,7 +114,8 @@ pub(super) fn conflict(what: &'static str) -> Fault {
     Fault::Store(StoreError::Conflict { store: STORE, what })
 }
 
-/// Refuses a value over its column's size before anything is sent: an oversized packet looks like a lost connection.
+/// Refuses a value over its column's size before anything is sent: an oversized packet looks like a lost
+/// connection.
 pub(super) fn bounded(text: &str, what: &'static str, max_bytes: usize) -> Result<(), StoreError> {
     if text.len() > max_bytes { Err(StoreError::TooLarge { store: STORE, what, max_bytes }) } else { Ok(()) }
 }

@@ -1,4 +1,5 @@
-//! The embedded schema migrations, and applying them when several processes try at once. Rules: `migrations/README.md`.
+//! The embedded schema migrations, and applying them when several processes try at once. Rules:
+//! `migrations/README.md`.
 
 use std::borrow::Cow;
 
@@ -36,7 +37,8 @@ pub(super) async fn run(pools: &Pools) -> Result<Vec<i64>, StoreError> {
             make_parent(&pool.connect_options()).await?;
             for _ in 1..super::MAX_ATTEMPTS {
                 match sqlite(pool).await {
-                    // Two processes that create the same file collide even before they can wait for each other.
+                    // Two processes that create the same file collide even before they can wait for each
+                    // other.
                     Err(fault) if fault.is_transient() => {}
                     done => return done.map_err(|fault| fault.into_store_error(WHAT)),
                 }

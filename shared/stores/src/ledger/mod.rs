@@ -35,10 +35,12 @@ const MAX_CONNECTIONS: u32 = 2;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// One statement or short transaction.
 const WORK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Servers and proxies drop older connections; checked when one is taken, because timers stand still in a frozen sandbox.
+/// Servers and proxies drop older connections; checked when one is taken, because timers stand still in a
+/// frozen sandbox.
 const MAX_LIFETIME: Duration = Duration::from_secs(15 * 60);
 const MAX_IDLE: Duration = Duration::from_secs(5 * 60);
-/// Every pooled connection may have died while the sandbox was frozen; the attempt after them gets a fresh one.
+/// Every pooled connection may have died while the sandbox was frozen; the attempt after them gets a fresh
+/// one.
 const MAX_ATTEMPTS: u32 = MAX_CONNECTIONS + 1;
 
 /// The ledger, its documents included. Cheap to clone.
@@ -54,8 +56,8 @@ enum Pools {
     Sqlite(sqlx::SqlitePool),
 }
 
-/// Runs `$work` on a pooled connection within its time, again on another one after a transient fault. `$repeated` says that an
-/// earlier attempt may have been carried out although its answer was lost.
+/// Runs `$work` on a pooled connection within its time, again on another one after a transient fault.
+/// `$repeated` says that an earlier attempt may have been carried out although its answer was lost.
 macro_rules! on_connection {
     ($ledger:expr, $what:literal, |$connection:ident, $repeated:ident| $work:expr) => {{
         let mut attempt = 1;
@@ -88,7 +90,8 @@ macro_rules! on_connection {
 }
 
 impl SqlLedger {
-    /// `mysql://user:password@host/schema?ssl-mode=…` or `sqlite://path`. Connects at the first use; call it within a runtime.
+    /// `mysql://user:password@host/schema?ssl-mode=…` or `sqlite://path`. Connects at the first use; call it
+    /// within a runtime.
     ///
     /// # Errors
     /// An address that is neither, or that can't be read.
@@ -115,7 +118,8 @@ impl SqlLedger {
         Ok(Self { pools })
     }
 
-    /// Applies the embedded migrations that are missing, and returns their versions. Safe when two processes do it at once.
+    /// Applies the embedded migrations that are missing, and returns their versions. Safe when two processes
+    /// do it at once.
     ///
     /// # Errors
     /// `Unavailable`; `Conflict` when an applied migration was changed or an earlier one failed half-way.
@@ -141,8 +145,8 @@ impl SqlLedger {
     }
 }
 
-/// The handshake says utf8mb4, and times are bound in UTC into DATETIME columns: the session needs no SET, which would cost a
-/// round trip and pin a proxied connection.
+/// The handshake says utf8mb4, and times are bound in UTC into DATETIME columns: the session needs no SET,
+/// which would cost a round trip and pin a proxied connection.
 fn mysql_pool(url: &str) -> Result<MySqlPool, sqlx::Error> {
     let url = url.replacen("mariadb://", "mysql://", 1);
     let options = url

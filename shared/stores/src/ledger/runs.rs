@@ -1,4 +1,5 @@
-//! Writing `chat_session` and `diagnosis_run`: admitting a run, its one terminal state, sweeping abandoned ones.
+//! Writing `chat_session` and `diagnosis_run`: admitting a run, its one terminal state, sweeping abandoned
+//! ones.
 
 use agent::ports::StoreError;
 use agent::ports::ledger::{CommitOutcome, NewRun, TerminalCommit, TerminalState};
@@ -208,7 +209,8 @@ pub(super) async fn commit(
     Ok(if ours { CommitOutcome::Committed } else { CommitOutcome::AlreadyTerminal })
 }
 
-/// Row by row, each a compare-and-set of its own: abandoned runs are rare, and one that ends meanwhile keeps its real end.
+/// Row by row, each a compare-and-set of its own: abandoned runs are rare, and one that ends meanwhile keeps
+/// its real end.
 pub(super) async fn sweep(
     connection: &mut Connection,
     now: OffsetDateTime,

@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 use super::items::{EXPIRES_AT, Item, Kind, Part, RUN_ID, dead_slots, expiry, owner};
 use super::{DynamoRunControl, STORE, unavailable};
 
-/// Transactions on one item at the same time cancel each other; the waits between attempts grow from 10 to 160 ms.
+/// Transactions on one item at the same time cancel each other; the waits between attempts grow from 10 to
+/// 160 ms.
 const ATTEMPTS: u32 = 6;
 const FIRST_WAIT_MS: u64 = 10;
 /// Dead slots removed at once, within DynamoDB's limits on expressions.

@@ -1,4 +1,5 @@
-//! The DynamoDB client: region, credentials and endpoint as every AWS tool finds them; few attempts, short times.
+//! The DynamoDB client: region, credentials and endpoint as every AWS tool finds them; few attempts, short
+//! times.
 
 use std::time::Duration;
 
@@ -24,8 +25,9 @@ const EMULATOR_TIMEOUT: Duration = Duration::from_secs(20);
 /// Where the table is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// Found by the SDK (environment, profile, role). A known `http://` endpoint (from `AWS_ENDPOINT_URL_DYNAMODB`) is passed here
-    /// to spare the reading of root certificates; the SDK would find it, too.
+    /// Found by the SDK (environment, profile, role). A known `http://` endpoint (from
+    /// `AWS_ENDPOINT_URL_DYNAMODB`) is passed here to spare the reading of root certificates; the SDK would
+    /// find it, too.
     Aws { endpoint_url: Option<String> },
     /// An emulator at this URL, with a fixed region and credentials that are none. Looks at nothing else.
     Emulator { endpoint_url: String },
@@ -64,7 +66,8 @@ fn timeouts(operation: Duration) -> TimeoutConfig {
     TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).operation_timeout(operation).build()
 }
 
-/// A client for `https://` reads the system's root certificates once; one for a plain endpoint has no use for them.
+/// A client for `https://` reads the system's root certificates once; one for a plain endpoint has no use for
+/// them.
 fn http_client(endpoint_url: Option<&str>) -> SharedHttpClient {
     match endpoint_url {
         Some(url) if url.starts_with("http://") => Builder::new().build_http(),

@@ -1,4 +1,5 @@
-//! The table's items: keys, attributes, and the conditional writes that take and give back one part of an admission.
+//! The table's items: keys, attributes, and the conditional writes that take and give back one part of an
+//! admission.
 
 use std::collections::HashMap;
 
@@ -64,8 +65,8 @@ impl Part {
         Self { kind: Kind::Rate, key: format!("rate#{caller}#{}", now.unix_timestamp().div_euclid(60)) }
     }
 
-    /// The write that takes this part for the request's run, or is refused by its condition. Taking twice is taking once,
-    /// except that a rate counts again.
+    /// The write that takes this part for the request's run, or is refused by its condition. Taking twice is
+    /// taking once, except that a rate counts again.
     pub(super) fn take(
         &self,
         table: &str,

@@ -8,8 +8,9 @@
 //! | `rate#CALLER#MINUTE` | `started`, `expires_at` | runs started in that minute |
 //! | `cancel#RUN` | `expires_at` | the run was asked to stop |
 //!
-//! `expires_at` (Unix seconds) is the table's TTL attribute. DynamoDB deletes late, so every condition compares it and nothing
-//! trusts that an expired item is gone. The key has no sort part: no two items are ever read together.
+//! `expires_at` (Unix seconds) is the table's TTL attribute. DynamoDB deletes late, so every condition
+//! compares it and nothing trusts that an expired item is gone. The key has no sort part: no two items are
+//! ever read together.
 
 mod admission;
 mod client;
@@ -50,7 +51,8 @@ impl DynamoRunControl {
         self.client.get_or_init(|| client::build(&self.endpoint)).await
     }
 
-    /// Creates the table and its TTL if there is none: for the embedded emulator. Deployed tables are made by the stack.
+    /// Creates the table and its TTL if there is none: for the embedded emulator. Deployed tables are made by
+    /// the stack.
     ///
     /// # Errors
     /// `Unavailable`.

@@ -1,6 +1,7 @@
 //! One behaviour suite for the ledger and its documents, on SQLite and on MariaDB.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers, too")]
 
+mod lossy;
 mod report;
 
 use agent::ports::StoreError;
@@ -15,6 +16,7 @@ use domain::ids::{CallerId, RunId, SessionId, ToolCallId};
 use domain::question::{Intent, Query};
 use domain::release::Outcome;
 use domain::tool::{ToolErrorCode, ToolName};
+use lossy::LossyProxy;
 use stores::SqlLedger;
 use testkit::mariadb::{MariaDb, NOT_INSTALLED};
 use time::{Duration, OffsetDateTime};
@@ -36,6 +38,7 @@ async fn mariadb() {
     suite(&server.create_schema("suite").await.unwrap()).await;
     migrations_at_once(&server.create_schema("migrations").await.unwrap()).await;
     lost_connections(&server.create_schema("lost").await.unwrap(), &server).await;
+    lost_answers(&server.create_schema("answers").await.unwrap(), &server).await;
 }
 
 async fn suite(url: &str) {
@@ -388,13 +391,38 @@ async fn lost_connections(url: &str, server: &MariaDb) {
     kill_connections(server).await;
     assert_eq!(ledger.commit(&released(1, "x")).await.unwrap(), CommitOutcome::Committed);
     kill_connections(server).await;
-    assert_eq!(ledger.commit(&failed(1)).await.unwrap(), CommitOutcome::AlreadyTerminal);
-    kill_connections(server).await;
-    let again = ledger.commit(&released(1, "x")).await.unwrap();
-    assert_eq!(again, CommitOutcome::Committed, "its own terminal state, found after a lost answer");
     ledger.audit(&batch(1)).await.unwrap();
     kill_connections(server).await;
     ledger.admit(&new_run(3, "a")).await.unwrap();
+}
+
+/// The server carries a write out, and its answer never arrives.
+async fn lost_answers(url: &str, server: &MariaDb) {
+    let direct = SqlLedger::connect_lazy(url).unwrap();
+    direct.migrate().await.unwrap();
+    let proxy = LossyProxy::start(server.port()).await;
+    let ledger =
+        SqlLedger::connect_lazy(&url.replace(&server.port().to_string(), &proxy.port.to_string())).unwrap();
+
+    proxy.lose_answer_to("COMMIT");
+    ledger.admit(&new_run(1, "a")).await.unwrap();
+    assert!(proxy.has_lost());
+    assert!(direct.run(run(1), &alice()).await.unwrap().is_some());
+    // A stranger's run with the same id is no answer that was lost.
+    proxy.lose_answer_to("SELECT s.caller");
+    assert!(is_conflict(&ledger.admit(&NewRun { session_id: session("b"), ..new_run(1, "b") }).await));
+    assert!(proxy.has_lost());
+
+    proxy.lose_answer_to("RELEASED");
+    assert_eq!(ledger.commit(&released(1, "x")).await.unwrap(), CommitOutcome::Committed);
+    assert!(proxy.has_lost());
+    proxy.lose_answer_to("BUDGET_EXHAUSTED");
+    assert_eq!(ledger.commit(&failed(1)).await.unwrap(), CommitOutcome::AlreadyTerminal);
+    assert!(proxy.has_lost());
+    proxy.lose_answer_to("query_logs,query_mysql");
+    ledger.audit(&batch(1)).await.unwrap();
+    assert!(proxy.has_lost());
+    assert_eq!(direct.trace(run(1)).await.unwrap().steps.len(), 2);
 }
 
 async fn kill_connections(server: &MariaDb) {
