@@ -39,7 +39,7 @@ browser: ## the web page in headless Chromium against the real functions
 	@cargo run -q -p testkit --bin dev -- --port 0 --scenario payment-timeout --emulator testkit --run node tests/browser/page.mjs
 
 bench: ## figures of the standard run; writes target/bench.json
-	cargo build -q --profile bench -p chat -p api --no-default-features --features local
+	cargo build -q --profile bench -p chat -p api
 	cargo bench -q -p acceptance --bench standard_run
 
 package: ## deployable arm64 (or x86-64) zips in target/lambda, sizes printed

@@ -11,7 +11,8 @@ pub(crate) fn of_response(status: u16, body: &[u8]) -> ModelFault {
     classify(status, &error_text(body))
 }
 
-/// The fault of an error object inside a response that claimed success; its own code stands in for the status.
+/// The fault of an error object inside a response that claimed success; its own code stands in for the
+/// status.
 pub(crate) fn of_error_object(error: &Value) -> ModelFault {
     let code = &error["code"];
     let stated = code.as_u64().or_else(|| code.as_str()?.parse().ok()).or_else(|| error["status"].as_u64());

@@ -1,6 +1,7 @@
 //! The model port over HTTP: one transport, one retry policy, one module per wire format.
 //!
-//! Nothing here reads the environment or keeps what was said: logs carry roles, status codes, durations and fault codes only.
+//! Nothing here reads the environment or keeps what was said: logs carry roles, status codes, durations and
+//! fault codes only.
 
 mod endpoint;
 mod faults;

@@ -25,8 +25,9 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause after the `failed`-th failure (from 1): between half and all of the doubled pause, so that many callers do not
-    /// come back together, and never less than the server asked for. `random` is any number.
+    /// The pause after the `failed`-th failure (from 1): between half and all of the doubled pause, so that
+    /// many callers do not come back together, and never less than the server asked for. `random` is any
+    /// number.
     fn wait(&self, failed: u32, retry_after: Option<Duration>, random: u64) -> Duration {
         let doubled = self.first_wait.saturating_mul(1 << failed.saturating_sub(1).min(16));
         let whole = doubled.min(self.longest_wait);
@@ -55,8 +56,8 @@ fn is_temporary(fault: ModelFault) -> bool {
     )
 }
 
-/// Runs `exchange` until it succeeds, fails for good, or `timeout` leaves no room for another try. `lost` is what an exchange
-/// that ran out of time has probably cost.
+/// Runs `exchange` until it succeeds, fails for good, or `timeout` leaves no room for another try. `lost` is
+/// what an exchange that ran out of time has probably cost.
 pub(crate) async fn exchanges<F>(
     policy: RetryPolicy,
     timeout: Duration,
@@ -83,7 +84,8 @@ where
         };
         tracing::warn!(model.attempt = attempt, model.fault = fault.as_str(), "model exchange failed");
         let pause = policy.wait(attempt, ended.retry_after, RandomState::new().build_hasher().finish());
-        // A pause that ends with the deadline leaves no time for the answer: report the real fault now, not a timeout later.
+        // A pause that ends with the deadline leaves no time for the answer: report the real fault now, not a
+        // timeout later.
         if !is_temporary(fault) || attempt >= policy.attempts || Instant::now() + pause >= deadline {
             break Err(fault);
         }
@@ -101,8 +103,9 @@ fn add(spent: &mut Usage, more: Usage) {
     spent.estimated |= more.estimated;
 }
 
-/// Reads a `Retry-After`: seconds (fractions are rounded up) or an HTTP date, which is compared with the response's own `Date`
-/// so that no two clocks have to agree. Past dates mean "now"; anything else means nothing.
+/// Reads a `Retry-After`: seconds (fractions are rounded up) or an HTTP date, which is compared with the
+/// response's own `Date` so that no two clocks have to agree. Past dates mean "now"; anything else means
+/// nothing.
 pub(crate) fn retry_after(text: &str, date: Option<&str>) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {

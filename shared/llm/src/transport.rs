@@ -11,7 +11,8 @@ use url::Url;
 use crate::retry;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Shorter than the idle cut of common load balancers, so that a frozen sandbox rarely wakes up with a dead connection.
+/// Shorter than the idle cut of common load balancers, so that a frozen sandbox rarely wakes up with a dead
+/// connection.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(45);
 /// A run makes one model call at a time; a few spare connections serve overlapping runs of one process.
 const POOL_IDLE_PER_HOST: usize = 4;
@@ -66,7 +67,8 @@ impl Transport {
     }
 }
 
-/// The client. Over plain HTTP it gets an empty root store, so that nothing is read or parsed for a certificate it never sees.
+/// The client. Over plain HTTP it gets an empty root store, so that nothing is read or parsed for a
+/// certificate it never sees.
 fn build(https: bool) -> Option<Client> {
     let mut roots = rustls::RootCertStore::empty();
     if https {

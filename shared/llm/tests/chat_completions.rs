@@ -1,4 +1,7 @@
-//! The model client against a real HTTP server: what it sends, what it understands, and what it does when HTTP goes wrong.
+//! The model client against a real HTTP server: what it sends, what it understands, and what it does when
+//! HTTP goes wrong.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may fail like tests")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The folder of canonical records: create-only, compare-and-set, expiry, bounds, crafted ids, several writers.
+//! The folder of canonical records: create-only, compare-and-set, expiry, bounds, ids, several writers.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers, too")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Run control on the embedded DynamoDB: one run per session, replays, quotas that never leak, expiry by time.
+//! Run control on the embedded DynamoDB: one run per session, replays, quotas that never leak, expiry.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers, too")]
 
 use std::sync::Arc;

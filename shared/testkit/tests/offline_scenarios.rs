@@ -1,6 +1,7 @@
-//! The offline model answers the questions of every scenario correctly, over real HTTP, with the real tools and guards.
+//! The offline model answers the questions of every scenario correctly, over real HTTP, with the real tools
+//! and guards.
 
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may fail like tests")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "the helpers of tests may fail like tests")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +20,9 @@ use domain::ids::RunId;
 use domain::model::Role;
 use domain::question::Query;
 use domain::release::{Outcome, Released};
-use domain::run::{Admission, Limits, ModelCall, PlannedCall, Run, Step, Surroundings, Terminal, ToolOffer, ToolResult};
+use domain::run::{
+    Admission, Limits, ModelCall, PlannedCall, Run, Step, Surroundings, Terminal, ToolOffer, ToolResult,
+};
 use domain::tool::ToolErrorCode;
 use llm::{Endpoint, OpenAi, Secret};
 use serde_json::{Value, json, value::RawValue};
@@ -62,7 +65,8 @@ impl Surroundings for Around<'_> {
 impl Stage {
     async fn set(placed: &Materialised, folder: &Path) -> Self {
         let now = placed.scenario.clock;
-        let ledger = SqlLedger::connect_lazy(&format!("sqlite://{}", folder.join("ledger.db").display())).unwrap();
+        let ledger =
+            SqlLedger::connect_lazy(&format!("sqlite://{}", folder.join("ledger.db").display())).unwrap();
         ledger.migrate().await.unwrap();
         for entry in std::fs::read_dir(&placed.runbooks).unwrap() {
             let path = entry.unwrap().path();
@@ -72,11 +76,26 @@ impl Stage {
             ledger.put(&document, now).await.unwrap();
         }
         let sources = DataSources::load(&placed.data_sources).unwrap();
-        let logs = sources.logs.into_iter().map(|l| Arc::new(FolderSource::new(l.name, l.description, l.path, l.services)) as _);
+        let logs = sources
+            .logs
+            .into_iter()
+            .map(|l| Arc::new(FolderSource::new(l.name, l.description, l.path, l.services)) as _);
         let databases = sources.databases.iter().map(|d| {
-            let note = |t: &app::data_sources::Table| TableNote { name: t.name.clone(), description: t.description.clone(), columns: t.columns.clone() };
+            let note = |t: &app::data_sources::Table| TableNote {
+                name: t.name.clone(),
+                description: t.description.clone(),
+                columns: t.columns.clone(),
+            };
             let tables = d.tables.iter().map(note).collect();
-            BusinessDatabase::new(&d.name, &d.description, &d.address().unwrap(), d.policy(), tables, d.max_rows).unwrap()
+            BusinessDatabase::new(
+                &d.name,
+                &d.description,
+                &d.address().unwrap(),
+                d.policy(),
+                tables,
+                d.max_rows,
+            )
+            .unwrap()
         });
         let tools: Vec<Arc<dyn EvidenceTool>> = vec![
             Arc::new(KnowledgeTool::new(Arc::new(Searcher::new(Arc::new(ledger))))),
@@ -98,8 +117,12 @@ impl Stage {
         let mut records = Vec::new();
         loop {
             match run.next(&Around(&self.prompts, transcript.tokens())) {
-                Step::Done(Terminal::Released { released, .. }) => return Answered { released, records, run },
-                Step::Done(Terminal::Failed(code)) => panic!("{code:?} after {:?}", self.provider.violations()),
+                Step::Done(Terminal::Released { released, .. }) => {
+                    return Answered { released, records, run };
+                }
+                Step::Done(Terminal::Failed(code)) => {
+                    panic!("{code:?} after {:?}", self.provider.violations())
+                }
                 Step::CheckEvidence(_) => run.apply_evidence(&records),
                 Step::CallTools(calls) => {
                     let mut results = Vec::new();
@@ -117,12 +140,19 @@ impl Stage {
                     let result = self.model.call(self.request(call, transcript.messages().to_vec())).await;
                     let reply = result.reply.clone();
                     run.apply_model(result);
-                    if let (Ok(reply), Step::CallTools(calls)) = (reply, run.next(&Around(&self.prompts, transcript.tokens()))) {
+                    if let (Ok(reply), Step::CallTools(calls)) =
+                        (reply, run.next(&Around(&self.prompts, transcript.tokens())))
+                    {
                         transcript.asked(reply.text, &calls);
                     }
                 }
-                Step::Route { call, user } | Step::CallModel { call, user } | Step::Repair { call, user } | Step::Review { call, user } => {
-                    run.apply_model(self.model.call(self.request(call, vec![Message::User { text: user }])).await);
+                Step::Route { call, user }
+                | Step::CallModel { call, user }
+                | Step::Repair { call, user }
+                | Step::Review { call, user } => {
+                    run.apply_model(
+                        self.model.call(self.request(call, vec![Message::User { text: user }])).await,
+                    );
                 }
             }
         }
@@ -143,10 +173,15 @@ impl Stage {
         }
     }
 
-    async fn use_tool(&self, run_id: RunId, call: &PlannedCall, records: &mut Vec<CanonicalRecord>) -> Observed {
+    async fn use_tool(
+        &self,
+        run_id: RunId,
+        call: &PlannedCall,
+        records: &mut Vec<CanonicalRecord>,
+    ) -> Observed {
         let refused = |code: ToolErrorCode, message: String| {
-            eprintln!("{} refused: {message}", call.name);
-            let content = json!({ "tool": call.name, "error": { "code": code, "message": message } }).to_string();
+            let content =
+                json!({ "tool": call.name, "error": { "code": code, "message": message } }).to_string();
             Observed { result: ToolResult { shown_bytes: content.len() as u64, outcome: Err(code) }, content }
         };
         let Admission::Admitted { max_bytes } = call.admission else {
@@ -169,7 +204,8 @@ impl Stage {
             Ok(output) => output,
             Err(failure) => return refused(ToolErrorCode::QueryFailed, format!("{failure:?}")),
         };
-        let (projection, shown) = output.projection.to_bounded_json(usize::try_from(max_bytes).unwrap()).unwrap();
+        let (projection, shown) =
+            output.projection.to_bounded_json(usize::try_from(max_bytes).unwrap()).unwrap();
         records.push(CanonicalRecord {
             run_id,
             tool_call_id: call.id.clone(),
@@ -184,7 +220,10 @@ impl Stage {
             finished_at: Some("2026-11-30T06:30:00Z".into()),
         });
         let content = format!(r#"{{"tool":"{}","data":{shown}}}"#, call.name);
-        Observed { result: ToolResult { shown_bytes: content.len() as u64, outcome: Ok(projection) }, content }
+        Observed {
+            result: ToolResult { shown_bytes: content.len() as u64, outcome: Ok(projection) },
+            content,
+        }
     }
 }
 
@@ -203,10 +242,16 @@ fn faults(question: &Question, answered: &Answered) -> Vec<String> {
     let outcome = if answered.released.outcome() == Outcome::Success { "Success" } else { "Fallback" };
     expect(outcome == format!("{:?}", question.outcome), format!("outcome {outcome}"));
     let concluded = body["conclusion"].is_object();
-    expect(concluded == (question.conclusion == Conclusion::Present), format!("conclusion {}", body["conclusion"]));
-    let cited: Vec<&str> = answered.released.cites().iter().flat_map(|cited| &cited.tool_call_ids).map(String::as_str).collect();
+    expect(
+        concluded == (question.conclusion == Conclusion::Present),
+        format!("conclusion {}", body["conclusion"]),
+    );
+    let cited: Vec<&str> =
+        answered.released.cites().iter().flat_map(|cited| &cited.tool_call_ids).map(String::as_str).collect();
     for required in &question.required_evidence {
-        let of_tool = |r: &&CanonicalRecord| r.tool.as_str() == required.tool && cited.contains(&r.tool_call_id.as_str());
+        let of_tool = |r: &&CanonicalRecord| {
+            r.tool.as_str() == required.tool && cited.contains(&r.tool_call_id.as_str())
+        };
         let shown: String = answered
             .records
             .iter()
@@ -215,10 +260,14 @@ fn faults(question: &Question, answered: &Answered) -> Vec<String> {
             .collect();
         for text in &required.contains {
             let escaped = Value::from(text.as_str()).to_string();
-            expect(shown.contains(escaped.trim_matches('"')), format!("no cited {} shows {text:?}", required.tool));
+            expect(
+                shown.contains(escaped.trim_matches('"')),
+                format!("no cited {} shows {text:?}", required.tool),
+            );
         }
     }
-    let claims = ["conclusion", "actions", "recommendations", "statements", "text"].map(|field| body[field].to_string());
+    let claims = ["conclusion", "actions", "recommendations", "statements", "text"]
+        .map(|field| body[field].to_string());
     for forbidden in &question.forbidden {
         expect(!claims.iter().any(|claim| claim.contains(forbidden)), format!("claims {forbidden:?}"));
     }
@@ -236,11 +285,19 @@ async fn every_question_of_every_scenario_is_answered_as_a_correct_report_would(
         for question in &placed.scenario.questions {
             let answered = stage.ask(&question.query).await;
             let found = faults(question, &answered);
-            eprintln!("## {name}: {}\n{}\n{:?} {}", question.query, answered.released.body_json(), answered.run.budget_used(), stage.provider.prefix_share());
             if !found.is_empty() {
                 let used = answered.run.budget_used();
-                let calls: Vec<String> = answered.records.iter().map(|r| format!("{} {} {:?}", r.tool.as_str(), r.request, r.evidence_status)).collect();
-                wrong.push(format!("{name}: {}\n  {found:#?}\n  {}\n  {used:?}\n  {}", question.query, answered.released.body_json(), calls.join("\n  ")));
+                let calls: Vec<String> = answered
+                    .records
+                    .iter()
+                    .map(|r| format!("{} {} {:?}", r.tool.as_str(), r.request, r.evidence_status))
+                    .collect();
+                wrong.push(format!(
+                    "{name}: {}\n  {found:#?}\n  {}\n  {used:?}\n  {}",
+                    question.query,
+                    answered.released.body_json(),
+                    calls.join("\n  ")
+                ));
             }
         }
         assert_eq!(stage.provider.violations(), [""; 0], "{name}");

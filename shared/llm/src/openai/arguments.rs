@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 /// Bytes of arguments text that are read; the largest legitimate argument is 16 KiB of SQL.
 const MAX_BYTES: usize = 32 * 1024;
 
-/// The arguments object, or what made it unreadable in words for the model. Broken JSON is never completed: a repaired number
-/// or a missing `WHERE` would be ours, not the model's.
+/// The arguments object, or what made it unreadable in words for the model. Broken JSON is never completed: a
+/// repaired number or a missing `WHERE` would be ours, not the model's.
 pub(super) fn read(arguments: &Value) -> Result<Value, String> {
     match arguments {
         Value::Null => Ok(empty()),

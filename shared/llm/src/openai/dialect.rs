@@ -1,4 +1,5 @@
-//! Which spelling of two request fields a server understands. Compatible servers differ, and only their refusals tell.
+//! Which spelling of two request fields a server understands. Compatible servers differ, and only their
+//! refusals tell.
 
 /// How the output limit is spelled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,7 +18,8 @@ pub(super) enum Structured {
     Unsupported,
 }
 
-/// What is known of a server so far. It only ever moves away from the default, so adapting ends after three refusals.
+/// What is known of a server so far. It only ever moves away from the default, so adapting ends after three
+/// refusals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub output_limit: OutputLimit,
@@ -25,7 +27,8 @@ pub(super) struct Dialect {
 }
 
 impl Dialect {
-    /// The next spelling to try after a refusal, or `None` if the refusal is about something else. `error` is lower-case.
+    /// The next spelling to try after a refusal, or `None` if the refusal is about something else. `error` is
+    /// lower-case.
     pub(super) fn after_refusal(self, status: u16, error: &str) -> Option<Self> {
         if !matches!(status, 400 | 422) {
             return None;

@@ -1,4 +1,5 @@
-//! Reads a Chat Completions response: tolerant of shapes, strict about results. A turn that was cut is never used in part.
+//! Reads a Chat Completions response: tolerant of shapes, strict about results. A turn that was cut is never
+//! used in part.
 
 use domain::model::{ModelFault, Reply, RequestedCall};
 use serde_json::Value;
@@ -24,7 +25,8 @@ pub(super) fn read(body: &[u8]) -> Reading {
             reply: reply(&response),
         },
         Err(fault) => {
-            // A body that ends too early was cut on its way; one that is no JSON (a login page) will be none next time either.
+            // A body that ends too early was cut on its way; one that is no JSON (a login page) will be none
+            // next time either.
             let cut = fault.is_eof();
             let reply = Err(if cut { ModelFault::Transport } else { ModelFault::ParseError });
             Reading { input_tokens: None, output_tokens: None, reply }
@@ -61,7 +63,8 @@ fn judge(
     calls: Vec<RequestedCall>,
 ) -> Result<Reply, ModelFault> {
     match finish {
-        // Calls of a cut turn may lack their end even when they parse. A whole JSON object can lack nothing but padding.
+        // Calls of a cut turn may lack their end even when they parse. A whole JSON object can lack nothing
+        // but padding.
         "length" | "max_tokens" => match text {
             Some(whole) if calls.is_empty() && text::is_json_object(&whole) => {
                 Ok(Reply { text: Some(whole), calls })

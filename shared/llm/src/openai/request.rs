@@ -1,8 +1,8 @@
 //! A Chat Completions request as bytes.
 //!
-//! Field order is part of the contract: everything constant comes first, the growing `messages` after it, and scalars that
-//! vary from call to call last. So the bytes of one conversation's calls share the longest possible prefix, which is what
-//! providers cache.
+//! Field order is part of the contract: everything constant comes first, the growing `messages` after it, and
+//! scalars that vary from call to call last. So the bytes of one conversation's calls share the longest
+//! possible prefix, which is what providers cache.
 
 use agent::ports::{Message, ModelRequest, ToolChoice, ToolSpec};
 use bytes::Bytes;

@@ -20,8 +20,8 @@ fn starts_as_json(text: &str) -> bool {
     text.starts_with(['{', '['])
 }
 
-/// Cuts a leading `<think>…</think>`, also one whose opening tag the server's template has eaten. JSON is left alone: a log line
-/// that it quotes may contain the tag.
+/// Cuts a leading `<think>…</think>`, also one whose opening tag the server's template has eaten. JSON is
+/// left alone: a log line that it quotes may contain the tag.
 fn without_thinking(text: &str) -> Option<&str> {
     const OPEN: &str = "<think>";
     const CLOSE: &str = "</think>";

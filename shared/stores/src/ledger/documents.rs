@@ -115,7 +115,8 @@ async fn put_in(
     ];
     let sql = match current {
         Some(_) => {
-            "UPDATE document SET version = ?, removed = FALSE, title = ?, tags = ?, source = ?, content = ?, updated_at = ? \
+            "UPDATE document SET version = ?, removed = FALSE, title = ?, tags = ?, source = ?, \
+             content = ?, updated_at = ? \
              WHERE document_id = ?"
         }
         None => {

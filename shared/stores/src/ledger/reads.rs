@@ -38,7 +38,8 @@ pub(super) async fn page(
     let limit = limit.clamp(1, MAX_PAGE);
     // Run ids are UUIDv7: their order is the order of the runs' starts. One row more than asked tells whether
     // there is a next page.
-    let sql = "SELECT * FROM diagnosis_run WHERE session_id = ? AND caller = ? AND run_id < ? ORDER BY run_id DESC LIMIT ?";
+    let sql = "SELECT * FROM diagnosis_run WHERE session_id = ? AND caller = ? AND run_id < ? \
+               ORDER BY run_id DESC LIMIT ?";
     // After every run id there is.
     let end = before.map_or_else(|| "g".to_owned(), |run_id| run_id.to_string());
     let values = [session.into(), caller.into(), end.into(), (limit + 1).into()];

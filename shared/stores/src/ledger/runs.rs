@@ -38,8 +38,8 @@ async fn admit_in(
 ) -> Result<Option<PreviousTurn>, Fault> {
     // The session and its latest released run in one round trip.
     let sql = "SELECT s.caller AS owner, r.query, r.intent, r.outcome, r.conclusion FROM chat_session s \
-               LEFT JOIN diagnosis_run r ON r.session_id = s.session_id AND r.caller = s.caller AND r.status = 'RELEASED' \
-               AND r.run_id <> ? WHERE s.session_id = ? ORDER BY r.run_id DESC LIMIT 1";
+               LEFT JOIN diagnosis_run r ON r.session_id = s.session_id AND r.caller = s.caller \
+               AND r.status = 'RELEASED' AND r.run_id <> ? WHERE s.session_id = ? ORDER BY r.run_id DESC LIMIT 1";
     let session = transaction.on().fetch(sql, &[run.run_id.into(), (&run.session_id).into()]).await?;
     let previous = match session.first() {
         Some(row) if row.text("owner")? != run.caller.as_str() => return Err(conflict("session")),
@@ -92,7 +92,8 @@ async fn insert_run(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<(
         limits.tool_bytes.into(),
     ];
     let sql = "INSERT INTO diagnosis_run (run_id, session_id, caller, query, status, started_at, deadline, \
-               limit_model_calls, limit_tool_calls, limit_input_tokens, limit_output_tokens, limit_tool_bytes) \
+               limit_model_calls, limit_tool_calls, limit_input_tokens, limit_output_tokens, \
+               limit_tool_bytes) \
                VALUES (?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?)";
     transaction.on().execute(sql, &values).await.map(drop)
 }
@@ -191,8 +192,10 @@ pub(super) async fn commit(
         ending.run_id.into(),
         RUNNING.into(),
     ];
-    let sql = "UPDATE diagnosis_run SET status = ?, intent = ?, outcome = ?, reason = ?, conclusion = ?, body = ?, cites = ?, \
-               used_model_calls = ?, used_tool_calls = ?, used_input_tokens = ?, used_output_tokens = ?, used_tool_bytes = ?, \
+    let sql = "UPDATE diagnosis_run SET status = ?, intent = ?, outcome = ?, reason = ?, conclusion = ?, \
+               body = ?, cites = ?, \
+               used_model_calls = ?, used_tool_calls = ?, used_input_tokens = ?, \
+               used_output_tokens = ?, used_tool_bytes = ?, \
                ungrounded_literals = ?, repaired = ?, ended_at = ? WHERE run_id = ? AND status = ?";
     if connection.on().execute(sql, &values).await? == 1 {
         return Ok(CommitOutcome::Committed);
@@ -221,7 +224,8 @@ pub(super) async fn sweep(
     let mut swept = Vec::new();
     for row in &overdue {
         let run_id = RunId::parse(&row.text("run_id")?).map_err(|_| Fault::Unreadable)?;
-        let sql = "UPDATE diagnosis_run SET status = ?, outcome = ?, reason = ?, ended_at = ? WHERE run_id = ? AND status = ?";
+        let sql = "UPDATE diagnosis_run SET status = ?, outcome = ?, reason = ?, ended_at = ? \
+                   WHERE run_id = ? AND status = ?";
         let outcome = Outcome::Failed.as_str();
         let values =
             [FAILED.into(), outcome.into(), ABANDONED.into(), now.into(), run_id.into(), RUNNING.into()];

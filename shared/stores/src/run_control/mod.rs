@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `lease#CALLER#SESSION` | `run_id`, `expires_at` | the session's one active run |
 //! | `idem#DIGEST` | `run_id`, `expires_at` | the run that a caller's idempotency key started |
-//! | `slots#CALLER` | `runs`, `until_RUN`…, `expires_at` | the caller's active runs, and when each counts as dead |
+//! | `slots#CALLER` | `runs`, `until_RUN`…, `expires_at` | its active runs, and when each counts as dead |
 //! | `rate#CALLER#MINUTE` | `started`, `expires_at` | runs started in that minute |
 //! | `cancel#RUN` | `expires_at` | the run was asked to stop |
 //!

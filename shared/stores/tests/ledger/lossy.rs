@@ -1,4 +1,4 @@
-//! A proxy in front of a database that can lose one answer: the server does the work, the client never hears of it.
+//! A proxy before a database that can lose one answer: the server does the work, the client never knows.
 
 use std::sync::{Arc, Mutex};
 
@@ -48,8 +48,8 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, needle: Arc<Mutex
                 if server.write_all(&asked[..bytes]).await.is_err() {
                     return;
                 }
-                let found = |text: &mut String| String::from_utf8_lossy(&asked[..bytes]).contains(text.as_str());
-                let lose = needle.lock().unwrap().take_if(found).is_some();
+                let sent = String::from_utf8_lossy(&asked[..bytes]);
+                let lose = needle.lock().unwrap().take_if(|text| sent.contains(text.as_str())).is_some();
                 if lose {
                     let _ = server.read(&mut answered).await;
                     return;

@@ -60,7 +60,7 @@ fn record(run_id: RunId) -> (CanonicalRecord, MysqlToolResult) {
     (record, result)
 }
 
-/// A body that a real run released: a report with this conclusion, or without one a reply about the assistant.
+/// A body that a real run released: a report with this conclusion, or without one an introduction.
 pub fn body(run_id: RunId, conclusion: Option<&str>) -> Released {
     let draft = json!({
         "conclusion": { "text": conclusion, "based_on_analysis_ids": ["a1"] },

@@ -43,13 +43,15 @@ impl Invariants {
         &self.violations
     }
 
-    /// The share of a diagnosis request's bytes that the conversation's next request repeats from the start; 0 without a pair.
+    /// The share of a diagnosis request's bytes that the conversation's next request repeats from the start;
+    /// 0 without a pair.
     pub(super) fn prefix_share(&self) -> f64 {
         if self.compared_bytes == 0 { 0.0 } else { self.shared_bytes as f64 / self.compared_bytes as f64 }
     }
 
-    /// A request opens a conversation, or it continues the one whose latest prefix it begins with (or repeats it: a retry). A
-    /// longer one that does neither has rewritten history. Runs that ask the same question at once open one conversation each.
+    /// A request opens a conversation, or it continues the one whose latest prefix it begins with (or repeats
+    /// it: a retry). A longer one that does neither has rewritten history. Runs that ask the same question at
+    /// once open one conversation each.
     fn check_prefix(&mut self, request: &Received, faults: &mut Vec<String>) {
         let (prefix, body) = (request.prefix().to_vec(), request.body.to_vec());
         let continued = self.conversations.iter_mut().filter(|c| request.body.starts_with(&c.prefix));
@@ -98,8 +100,8 @@ fn check_frame(request: &Received, faults: &mut Vec<String>) {
     }
 }
 
-/// Each assistant call is answered exactly once, in the order asked and before anything else is said; ids are unique in the
-/// conversation, and no answer lacks its call.
+/// Each assistant call is answered exactly once, in the order asked and before anything else is said; ids are
+/// unique in the conversation, and no answer lacks its call.
 fn check_calls(messages: &[Value], faults: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
     let mut open: std::collections::VecDeque<&str> = Default::default();

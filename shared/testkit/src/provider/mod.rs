@@ -1,7 +1,8 @@
 //! The model side of a test or a demo: a real HTTP server that speaks Chat Completions on loopback.
 //!
-//! [`ScriptedProvider`] plays what a test wrote down, HTTP faults included, and checks on every request what providers insist
-//! on. [`offline`] is a model that works by rules, for demos and scenario tests without a provider.
+//! [`ScriptedProvider`] plays what a test wrote down, HTTP faults included, and checks on every request what
+//! providers insist on. [`offline`] is a model that works by rules, for demos and scenario tests without a
+//! provider.
 
 mod invariants;
 pub mod offline;

@@ -23,7 +23,8 @@ pub struct Received {
     pub max_tokens: Option<u64>,
     /// The `authorization` header.
     pub authorization: Option<String>,
-    /// Bytes of `body` up to the end of the last message: what the next call of the conversation must begin with.
+    /// Bytes of `body` up to the end of the last message: what the next call of the conversation must begin
+    /// with.
     prefix_bytes: usize,
 }
 

@@ -148,8 +148,8 @@ impl ScriptedProvider {
         lock(&self.stage).script.queues.values().map(VecDeque::len).sum()
     }
 
-    /// The share of each diagnosis request's bytes that the conversation's next request repeats from its first byte on: what
-    /// a provider's prompt cache can reuse. 0 when no conversation had two requests.
+    /// The share of each diagnosis request's bytes that the conversation's next request repeats from its
+    /// first byte on: what a provider's prompt cache can reuse. 0 when no conversation had two requests.
     pub fn prefix_share(&self) -> f64 {
         lock(&self.stage).invariants.prefix_share()
     }

@@ -13,7 +13,8 @@ pub(super) fn introduction(input: &Value, system: &str) -> String {
     let chinese = Language::of(input["query"].as_str().unwrap_or_default()) == Language::Chinese;
     let facts =
         system.lines().rev().map(str::trim).take_while(|line| !line.starts_with("Use only the facts"));
-    let mut facts: Vec<&str> = facts.filter(|line| !line.is_empty() && line.contains(is_han) == chinese).collect();
+    let mut facts: Vec<&str> =
+        facts.filter(|line| !line.is_empty() && line.contains(is_han) == chinese).collect();
     facts.reverse();
     if chinese {
         // What it is comes first in the facts, what it never does comes last.

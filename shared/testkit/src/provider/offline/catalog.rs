@@ -1,4 +1,5 @@
-//! What the tools say they can look into: services, databases, tables and columns, read from their descriptions.
+//! What the tools say they can look into: services, databases, tables and columns, read from their
+//! descriptions.
 
 use super::words::{is_han, terms};
 use crate::provider::request::OfferedTool;
@@ -39,7 +40,8 @@ impl Catalog {
         catalog
     }
 
-    /// The services that `text` is about, the most clearly meant first. A service named in full excludes those only hinted at.
+    /// The services that `text` is about, the most clearly meant first. A service named in full excludes
+    /// those only hinted at.
     pub(super) fn services_in(&self, text: &str) -> Vec<String> {
         let lower = text.to_lowercase();
         let mut scored: Vec<(usize, &Service)> =

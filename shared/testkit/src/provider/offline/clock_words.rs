@@ -1,4 +1,5 @@
-//! Times that a question names. There is no clock here: a bare `06:05` is compared with the times of the evidence.
+//! Times that a question names. There is no clock here: a bare `06:05` is compared with the times of the
+//! evidence.
 
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;

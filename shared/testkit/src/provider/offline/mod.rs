@@ -1,8 +1,9 @@
 //! A model that works by rules: no network, no weights, no clock, and no knowledge of any scenario.
 //!
-//! It reads what it is sent as a model would (the prompt's role, the tools' descriptions, the tools' results) and answers in
-//! the same formats. So a demo and the scenario tests exercise the whole product without a provider. It is no judge of
-//! quality: it names what it saw, in the order it began, and says that it is a demo.
+//! It reads what it is sent as a model would (the prompt's role, the tools' descriptions, the tools' results)
+//! and answers in the same formats. So a demo and the scenario tests exercise the whole product without a
+//! provider. It is no judge of quality: it names what it saw, in the order it began, and says that it is a
+//! demo.
 
 mod about;
 mod catalog;
@@ -30,7 +31,8 @@ use super::server::ModelServer;
 /// The name under which its replies come, so that no ledger or report can take it for a real model.
 pub const MODEL_NAME: &str = "superbiz-offline-demo";
 
-/// The offline model as a server on loopback: `port`, or a free one if that is 0. It keeps nothing it was sent.
+/// The offline model as a server on loopback: `port`, or a free one if that is 0. It keeps nothing it was
+/// sent.
 pub async fn serve(port: u16) -> io::Result<ModelServer> {
     ModelServer::start(port, Arc::new(answer)).await
 }

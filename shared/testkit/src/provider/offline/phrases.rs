@@ -1,4 +1,5 @@
-//! The sentences of a report in both languages. Every number, time and name in them comes from evidence, as written there.
+//! The sentences of a report in both languages. Every number, time and name in them comes from evidence, as
+//! written there.
 
 use domain::question::Language;
 
@@ -63,9 +64,10 @@ impl Phrases {
     }
 
     pub(super) fn no_lines(self, service: &str, level: Option<&str>, start: &str, end: &str) -> String {
-        let (zh, en) = level
-            .map(|level| (format!(" {level} 级及以上的"), format!(" at {level} or above")))
-            .unwrap_or_default();
+        let (zh, en) = match level {
+            Some(level) => (format!(" {level} 级及以上的"), format!(" at {level} or above")),
+            None => (" 的".to_owned(), String::new()),
+        };
         self.pick(
             format!("在 {start} 到 {end} 之间没有查到 {service}{zh}日志。"),
             format!("No log lines of {service}{en} were found between {start} and {end}."),

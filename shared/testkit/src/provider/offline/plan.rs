@@ -1,8 +1,8 @@
 //! Which tools to call next, round by round, from the question and from what came back.
 //!
-//! Round 1: the runbook, and the errors of the services in question. Round 2: business rows of the window that the logs had, the
-//! errors of services named by those errors, and warnings. Round 3: the runbook again in the words of the first error, and a look
-//! whether silent services log at all.
+//! Round 1: the runbook, and the errors of the services in question. Round 2: business rows of the window
+//! that the logs had, the errors of services named by those errors, and warnings. Round 3: the runbook again
+//! in the words of the first error, and a look whether silent services log at all.
 
 use domain::question::Language;
 use serde_json::{Value, json};
@@ -162,7 +162,8 @@ fn third_round(case: &Case, transcript: &Transcript) -> Planned {
         .filter(|(_, result)| result.patterns.is_empty() && signs::has_level(result, "ERROR"));
     let silent: Vec<String> = silent.map(|(_, result)| result.scope.service.clone()).collect();
     for service in silent.iter().take(MAX_SERVICES) {
-        // With an error elsewhere its warnings may explain it; without any the question is whether it logs at all.
+        // With an error elsewhere its warnings may explain it; without any the question is whether it logs at
+        // all.
         let level = if signs.is_empty() { None } else { Some("WARN") };
         calls.push(case.logs(service, level, &window));
     }
@@ -192,7 +193,8 @@ fn sql_bounds(transcript: &Transcript) -> Option<[String; 2]> {
     Some([sql(&scope.start)?, sql(&scope.end)?])
 }
 
-/// Failed rows of the window, counted by what they have in common, of the two tables that have most to do with `text`.
+/// Failed rows of the window, counted by what they have in common, of the two tables that have most to do
+/// with `text`.
 fn error_rows(case: &Case, text: &str, [start, end]: &[String; 2]) -> Planned {
     let mut tables: Vec<(usize, &Table)> =
         case.catalog.tables.iter().filter(|t| t.has("error_code")).map(|t| (t.relevance(text), t)).collect();

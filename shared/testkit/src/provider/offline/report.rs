@@ -1,4 +1,5 @@
-//! The diagnosis draft: what was found, in the words of the evidence, and a conclusion only where errors carry one.
+//! The diagnosis draft: what was found, in the words of the evidence, and a conclusion only where errors
+//! carry one.
 
 use domain::draft::{
     Action, Analysis, AnalysisKind, Conclusion, DiagnosisDraft, Limitations, Recommendation,
@@ -29,8 +30,8 @@ pub(super) fn draft(case: &Case, transcript: &Transcript) -> DiagnosisDraft {
     }
 }
 
-/// One line may be chance; repeated lines, or rows with the same error, are not. What was there all along is an answer only to
-/// a question about that very service.
+/// One line may be chance; repeated lines, or rows with the same error, are not. What was there all along is
+/// an answer only to a question about that very service.
 fn carries_a_conclusion(case: &Case, transcript: &Transcript, first: &Sign) -> bool {
     let repeated = first.count >= 2 || corroborating_rows(transcript, first).is_some();
     repeated && (!first.earlier || case.focused)
@@ -130,7 +131,8 @@ impl Report {
         }
     }
 
-    /// Names the runbook section that shares most with the question and the first error; returns its title and analysis.
+    /// Names the runbook section that shares most with the question and the first error; returns its title
+    /// and analysis.
     fn runbook(&mut self, case: &Case, transcript: &Transcript, first: &Sign) -> Option<(String, String)> {
         let wanted = terms(&format!("{} {}", case.query, first.quote));
         let hits =
@@ -149,7 +151,8 @@ impl Report {
             .knowledge()
             .filter(|(other, result)| *other != id && !result.hits.is_empty())
             .filter_map(|(other, result)| {
-                let hit = result.hits.iter().find(|hit| !addresses_the_reader(&hit.excerpt))?;
+                let found = result.hits.iter().find(|other| !addresses_the_reader(&other.excerpt))?;
+                let hit = Some(found).filter(|other| other.title != hit.title)?;
                 let section = hit.section_path.rsplit(" > ").next().unwrap_or(&hit.title);
                 Some((other.to_owned(), self.say.runbook_also(&hit.title, section)))
             })

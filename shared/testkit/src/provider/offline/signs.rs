@@ -1,7 +1,7 @@
 //! Signs of trouble in the logs, and which of them came first.
 //!
-//! The loudest error is rarely the cause. What began inside the window goes before what was there all along, what names a
-//! failing mechanism before what only passes an error on, and the earlier before the later.
+//! The loudest error is rarely the cause. What began inside the window goes before what was there all along,
+//! what names a failing mechanism before what only passes an error on, and the earlier before the later.
 
 use domain::evidence::projection::{LogPattern, QueryLogsToolResult};
 use time::{Duration, OffsetDateTime};
@@ -67,6 +67,8 @@ const PASSED_ON: &[&str] = &[
     "post /",
     "get /",
 ];
+/// Words of a warning that says itself that nothing came of it.
+const HARMLESS: &[&str] = &["succeeded", "recovered", "deprecated"];
 const MAX_QUOTE_CHARS: usize = 220;
 /// A sign this close to the window's start was there before it.
 const EDGE: Duration = Duration::minutes(8);
@@ -87,7 +89,8 @@ pub(super) fn errors(case: &Case, transcript: &Transcript) -> Vec<Sign> {
     signs
 }
 
-/// Warnings that began shortly before `error` or together with it, earliest first; those that are errors too are left out.
+/// Warnings that began shortly before `error` or together with it, earliest first; those that are errors too
+/// are left out.
 pub(super) fn warnings_before(
     case: &Case,
     transcript: &Transcript,
@@ -99,7 +102,8 @@ pub(super) fn warnings_before(
     let known = |sign: &Sign| errors.iter().any(|e| e.service == sign.service && e.template == sign.template);
     let near =
         |sign: &Sign| sign.first >= error.first - LEAD && sign.first <= error.first + Duration::minutes(1);
-    let mut signs: Vec<Sign> = signs.filter(|sign| near(sign) && !known(sign)).collect();
+    let harmless = |sign: &Sign| contains_any(&sign.quote, HARMLESS);
+    let mut signs: Vec<Sign> = signs.filter(|sign| near(sign) && !known(sign) && !harmless(sign)).collect();
     signs.sort_by_key(|sign| (sign.service != error.service, sign.first));
     signs
 }

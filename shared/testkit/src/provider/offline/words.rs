@@ -11,8 +11,8 @@ const ASKING: &[&str] = &[
     "的是",
 ];
 
-/// The distinct terms of `text`: Latin words and numbers of two characters or more in lower case, and pairs of neighbouring
-/// Han characters. Words of asking are left out.
+/// The distinct terms of `text`: Latin words and numbers of two characters or more in lower case, and pairs
+/// of neighbouring Han characters. Words of asking are left out.
 pub(super) fn terms(text: &str) -> BTreeSet<String> {
     let mut terms = BTreeSet::new();
     let mut word = String::new();
@@ -57,8 +57,8 @@ pub(super) fn contains_any(text: &str, needles: &[&str]) -> bool {
     needles.iter().any(|needle| text.contains(needle))
 }
 
-/// Whether a text speaks to whoever reads it instead of saying something about a system. Such a line may be evidence of an
-/// attack; it is never something to repeat as a finding about a cause.
+/// Whether a text speaks to whoever reads it instead of saying something about a system. Such a line may be
+/// evidence of an attack; it is never something to repeat as a finding about a cause.
 pub(super) fn addresses_the_reader(text: &str) -> bool {
     let lower = text.to_lowercase();
     const SIGNS: &[&str] = &[
