@@ -31,7 +31,22 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("sqlx", &["stores", "tools", "testkit", "acceptance"]),
     ("sqlparser", &["tools"]),
     ("tantivy", &["tools"]),
-    ("tokio", &["agent", "llm", "tools", "stores", "app", "cli", "testkit", "chat", "api", "maintenance", "acceptance"]),
+    (
+        "tokio",
+        &[
+            "agent",
+            "llm",
+            "tools",
+            "stores",
+            "app",
+            "cli",
+            "testkit",
+            "chat",
+            "api",
+            "maintenance",
+            "acceptance",
+        ],
+    ),
 ];
 
 fn root() -> PathBuf {
@@ -40,7 +55,12 @@ fn root() -> PathBuf {
 
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let manifest = root().join("Cargo.toml");
-    let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().other_options(["--offline".to_owned()]).exec().unwrap();
+    let metadata = MetadataCommand::new()
+        .manifest_path(manifest)
+        .no_deps()
+        .other_options(["--offline".to_owned()])
+        .exec()
+        .unwrap();
     let direct = |package: &cargo_metadata::Package| {
         let normal = package.dependencies.iter().filter(|d| d.kind != DependencyKind::Development);
         normal.map(|d| d.name.to_string()).collect()
@@ -59,7 +79,10 @@ fn dependencies_point_down() {
             assert!(rules[name.as_str()].contains(&other.as_str()), "{name} must not use {other}");
         }
         for (foreign, allowed) in ONLY_IN {
-            assert!(!used.contains(*foreign) || allowed.contains(&name.as_str()), "{name} must not use {foreign}");
+            assert!(
+                !used.contains(*foreign) || allowed.contains(&name.as_str()),
+                "{name} must not use {foreign}"
+            );
         }
     }
 }

@@ -13,7 +13,8 @@ fn diagnosis() -> Script {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_supported_draft_is_published_as_it_is() -> anyhow::Result<()> {
     let text = "payment-gateway logged GATEWAY_TIMEOUT errors.";
-    let world = world(diagnosis().reports(&draft("NORMAL", text, "call_a")).judges("SUPPORTED")).start().await?;
+    let world =
+        world(diagnosis().reports(&draft("NORMAL", text, "call_a")).judges("SUPPORTED")).start().await?;
     let told = world.ask("checkout 5xx, why?").await?;
     let content = told.content().expect("content");
     assert_eq!((content.intent.as_str(), content.outcome.as_str()), ("DIAGNOSIS", "SUCCESS"));

@@ -67,12 +67,17 @@ impl WorldBuilder {
         let folder = tempfile::tempdir()?;
         let stack = LocalStack::start(folder.path(), &Scenario::load(&self.scenario)?).await?;
         let provider = self.script.start().await?;
-        let model = ModelAddress { base_url: provider.base_url(), name: "scripted".to_owned(), api_key: Some("sk-fake-test-key".to_owned()) };
+        let model = ModelAddress {
+            base_url: provider.base_url(),
+            name: "scripted".to_owned(),
+            api_key: Some("sk-fake-test-key".to_owned()),
+        };
         let function = |name: &str| {
             let binary = function_binary(name)?;
             anyhow::Ok(stack.function(name, binary, &model, &self.environment).timeout(self.lambda_timeout))
         };
-        let mut config = EmulatorConfig::new(vec![function("chat")?, function("api")?, function("maintenance")?]);
+        let mut config =
+            EmulatorConfig::new(vec![function("chat")?, function("api")?, function("maintenance")?]);
         (self.configure)(&mut config);
         let emulator = Emulator::start(config).await?;
         Ok(World { emulator, provider, stack, _folder: folder })
@@ -105,7 +110,8 @@ impl World {
 
     pub async fn call(&self, method: reqwest::Method, path: &str) -> anyhow::Result<(u16, Value)> {
         let url = format!("{}{path}", self.emulator.url());
-        let response = sse::loopback_client()?.request(method, url).timeout(Duration::from_secs(20)).send().await?;
+        let response =
+            sse::loopback_client()?.request(method, url).timeout(Duration::from_secs(20)).send().await?;
         let status = response.status().as_u16();
         let text = response.text().await?;
         let json = serde_json::from_str(&text).with_context(|| format!("{path} answered no JSON: {text}"));

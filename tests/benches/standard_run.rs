@@ -60,7 +60,9 @@ async fn provider(rounds: Vec<usize>, kilobytes: usize) -> anyhow::Result<Script
     let script = Script::new()
         .each(Role::Route, move |_| reply(Reply::json(&json!({ "intent": "DIAGNOSIS" }))))
         .each(Role::Diagnose, diagnose)
-        .each(Role::Review, move |_| reply(Reply::json(&json!({ "verdict": "SUPPORTED", "reason": "bench" }))));
+        .each(Role::Review, move |_| {
+            reply(Reply::json(&json!({ "verdict": "SUPPORTED", "reason": "bench" })))
+        });
     Ok(script.start().await?)
 }
 
@@ -110,8 +112,15 @@ fn data_sources(folder: &Path) -> anyhow::Result<PathBuf> {
     for (kilobytes, lines) in [(1, 1), (4, 9), (16, 44)] {
         let service = format!("bench-{kilobytes}k");
         let line = |n: usize| {
-            let message = format!("request {n} took {} ms, {}", 100 + n, "and said nothing else of interest; ".repeat(5));
-            format!("{}\n", json!({ "timestamp": at, "level": "INFO", "service": service, "message": message }))
+            let message = format!(
+                "request {n} took {} ms, {}",
+                100 + n,
+                "and said nothing else of interest; ".repeat(5)
+            );
+            format!(
+                "{}\n",
+                json!({ "timestamp": at, "level": "INFO", "service": service, "message": message })
+            )
         };
         std::fs::write(logs.join(format!("{service}.jsonl")), (0..lines).map(line).collect::<String>())?;
     }
@@ -125,7 +134,8 @@ async fn measure(name: &str, rounds: &[usize], kilobytes: usize, runs: usize) ->
     let bench = bench(rounds.to_vec(), kilobytes).await?;
     let url = format!("{}/api/chat", bench.emulator.url());
     ask(&url).await?;
-    let chat = || bench.emulator.sandboxes().into_iter().find(|s| s.function == "chat").context("the chat sandbox");
+    let chat =
+        || bench.emulator.sandboxes().into_iter().find(|s| s.function == "chat").context("the chat sandbox");
     let requests = bench.provider.requests();
     let baseline = exchanges(&bench.provider, &requests, runs).await?;
     let pid = chat()?.pid;
@@ -137,7 +147,12 @@ async fn measure(name: &str, rounds: &[usize], kilobytes: usize, runs: usize) ->
         firsts.push(first);
     }
     let cpu = (cpu_ms(pid)? - cpu_before) / runs as f64;
-    let observation = requests.iter().flat_map(|r| &r.messages).filter(|m| m["role"] == "tool").map(|m| m.to_string().len()).max();
+    let observation = requests
+        .iter()
+        .flat_map(|r| &r.messages)
+        .filter(|m| m["role"] == "tool")
+        .map(|m| m.to_string().len())
+        .max();
     let memory = chat()?.memory.context("the sandbox's memory")?;
     Ok(json!({
         "name": name,
@@ -158,10 +173,14 @@ async fn measure(name: &str, rounds: &[usize], kilobytes: usize, runs: usize) ->
 
 /// One run: milliseconds to the end and to the first event.
 async fn ask(url: &str) -> anyhow::Result<(f64, f64)> {
-    let told = sse::ask(url, json!({ "query": "bench: what did the service write?" }).to_string(), &[]).await?.collect().await?;
+    let told = sse::ask(url, json!({ "query": "bench: what did the service write?" }).to_string(), &[])
+        .await?
+        .collect()
+        .await?;
     let done = told.done().context("done")?;
     anyhow::ensure!(done.status == "SUCCESS", "the run ended {}: {}", done.status, told.text());
-    let since = |i: usize| told.events.get(i).map(|e| e.at.duration_since(told.asked_at).as_secs_f64() * 1000.0);
+    let since =
+        |i: usize| told.events.get(i).map(|e| e.at.duration_since(told.asked_at).as_secs_f64() * 1000.0);
     let (last, first) = (since(told.events.len() - 1), since(0));
     Ok((last.context("an event")?, first.context("an event")?))
 }
@@ -174,7 +193,11 @@ async fn exchanges(provider: &ScriptedProvider, requests: &[Received], runs: usi
     for _ in 0..runs.min(15) {
         let started = Instant::now();
         for request in requests {
-            let sent = client.post(&url).header("content-type", "application/json").body(request.body.clone()).send();
+            let sent = client
+                .post(&url)
+                .header("content-type", "application/json")
+                .body(request.body.clone())
+                .send();
             sent.await?.bytes().await?;
         }
         times.push(started.elapsed().as_secs_f64() * 1000.0);
@@ -192,9 +215,13 @@ async fn cold_start() -> anyhow::Result<Value> {
             "requestContext": { "http": { "method": "GET", "path": "/nothing" } } });
         bench.emulator.invoke_raw("chat", &event).await?;
         times.extend(bench.emulator.exec_to_first_poll("chat").iter().map(|t| t.as_secs_f64() * 1000.0));
-        idle.extend(bench.emulator.sandboxes().into_iter().filter_map(|s| s.memory).map(|m| m.rss as f64 / 1e6));
+        idle.extend(
+            bench.emulator.sandboxes().into_iter().filter_map(|s| s.memory).map(|m| m.rss as f64 / 1e6),
+        );
     }
-    Ok(json!({ "exec_to_first_poll_ms": { "median": median(&times), "of": times.len() }, "idle_rss_mb": median(&idle) }))
+    Ok(
+        json!({ "exec_to_first_poll_ms": { "median": median(&times), "of": times.len() }, "idle_rss_mb": median(&idle) }),
+    )
 }
 
 fn sizes() -> anyhow::Result<Value> {

@@ -25,7 +25,10 @@ pub async fn ready(app: &ApiApp) -> Response<Body> {
     let dependencies = [ledger, canonical, control];
     let ok = dependencies.iter().all(|d| d["status"] == "ok");
     let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    handler::json(status, &json!({ "status": if ok { "ok" } else { "unavailable" }, "dependencies": dependencies }))
+    handler::json(
+        status,
+        &json!({ "status": if ok { "ok" } else { "unavailable" }, "dependencies": dependencies }),
+    )
 }
 
 async fn ping(name: &str, ping: impl Future<Output = Result<(), StoreError>>) -> Value {

@@ -15,6 +15,8 @@ async fn main() -> anyhow::Result<()> {
     let config = Config::from_env(Needs::API)?;
     let app = App::api(&config)?;
     let app = &app;
-    let handle = move |request: Request| async move { Ok::<_, std::convert::Infallible>(handler::handle(app, &request).await) };
+    let handle = move |request: Request| async move {
+        Ok::<_, std::convert::Infallible>(handler::handle(app, &request).await)
+    };
     run(service_fn(handle)).await.map_err(anyhow::Error::from_boxed)
 }

@@ -39,7 +39,8 @@ assets! {
 }
 
 pub fn asset(name: &str) -> Result<Response<Body>, Problem> {
-    let (_, media_type, content) = ASSETS.iter().find(|(known, ..)| *known == name).ok_or_else(Problem::not_found)?;
+    let (_, media_type, content) =
+        ASSETS.iter().find(|(known, ..)| *known == name).ok_or_else(Problem::not_found)?;
     let mut response = Response::new(Body::from(*content));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));

@@ -21,7 +21,9 @@ impl Route {
     pub fn needs_caller(&self) -> bool {
         match self {
             Self::Page(_) | Self::Health | Self::Ready => false,
-            Self::Run(_) | Self::CancelRun(_) | Self::Trace(_) | Self::Evidence(_) | Self::SessionRuns(_) => true,
+            Self::Run(_) | Self::CancelRun(_) | Self::Trace(_) | Self::Evidence(_) | Self::SessionRuns(_) => {
+                true
+            }
         }
     }
 
@@ -63,10 +65,20 @@ mod tests {
     fn paths_and_methods() {
         let find = |method, path: &str| Route::find(&method, path).map_err(|p| p.code);
         assert_eq!(find(Method::GET, "/"), Ok(Route::Page("index.html".to_owned())));
-        assert_eq!(find(Method::GET, &format!("/api/runs/{ID}/trace")), Ok(Route::Trace(RunId::parse(ID).unwrap())));
+        assert_eq!(
+            find(Method::GET, &format!("/api/runs/{ID}/trace")),
+            Ok(Route::Trace(RunId::parse(ID).unwrap()))
+        );
         assert_eq!(find(Method::GET, &format!("/api/runs/{ID}/cancel")), Err(Code::MethodNotAllowed));
         assert_eq!(find(Method::POST, "/api/health"), Err(Code::MethodNotAllowed));
-        for path in ["/api/runs/1", "/api/runs/", "/api/sessions/a b/runs", "/api/nothing", "/assets/../x", "/api/runs/a/b/c"] {
+        for path in [
+            "/api/runs/1",
+            "/api/runs/",
+            "/api/sessions/a b/runs",
+            "/api/nothing",
+            "/assets/../x",
+            "/api/runs/a/b/c",
+        ] {
             assert_eq!(find(Method::GET, path), Err(Code::NotFound), "{path}");
         }
     }
@@ -75,7 +87,11 @@ mod tests {
     fn only_the_page_and_health_are_open() {
         let open = |path: &str| !Route::find(&Method::GET, path).unwrap().needs_caller();
         assert!(open("/") && open("/assets/app.js") && open("/api/health") && open("/api/health/ready"));
-        let closed = [format!("/api/runs/{ID}"), format!("/api/runs/{ID}/evidence"), "/api/sessions/s/runs".to_owned()];
+        let closed = [
+            format!("/api/runs/{ID}"),
+            format!("/api/runs/{ID}/evidence"),
+            "/api/sessions/s/runs".to_owned(),
+        ];
         assert!(closed.iter().all(|path| !open(path)));
     }
 }

@@ -57,7 +57,9 @@ pub async fn of_session(
     let limit = match limit.map(|text| text.parse::<u32>()) {
         None => DEFAULT_PAGE,
         Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => limit,
-        Some(_) => return Err(Problem::invalid(format!("limit must be a whole number from 1 to {MAX_PAGE}"))),
+        Some(_) => {
+            return Err(Problem::invalid(format!("limit must be a whole number from 1 to {MAX_PAGE}")));
+        }
     };
     let cursor = cursor.map(|text| RunId::parse(&text)).transpose();
     let cursor = cursor.map_err(|_| Problem::invalid("cursor must be a next_cursor of an earlier page"))?;
@@ -111,9 +113,10 @@ fn rfc3339(at: Option<time::OffsetDateTime>) -> Option<String> {
 fn problem(unreadable: Unreadable) -> Problem {
     match unreadable {
         Unreadable::NotFound => Problem::not_found(),
-        Unreadable::EvidenceExpired => {
-            Problem::new(Code::EvidenceExpired, "evidence is kept for 24 hours; this run's has expired, its report has not")
-        }
+        Unreadable::EvidenceExpired => Problem::new(
+            Code::EvidenceExpired,
+            "evidence is kept for 24 hours; this run's has expired, its report has not",
+        ),
         Unreadable::Store(error) => {
             tracing::error!(error = %chain(&error), "a store is unavailable");
             Problem::store_unavailable()

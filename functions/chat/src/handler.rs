@@ -34,7 +34,8 @@ async fn answer(app: &ChatApp, request: Request) -> Result<Response<StreamBody>,
     }
     let caller = app.authenticator.caller(request.headers())?;
     let ask = read_ask(request.method(), request.headers(), request.body())?;
-    let limits = TimeLimits::within(lambda_time_left(app, &request), app.run.timeout, app.run.finalise_reserve);
+    let limits =
+        TimeLimits::within(lambda_time_left(app, &request), app.run.timeout, app.run.finalise_reserve);
     let question = Question {
         query: ask.query,
         session_id: ask.session_id,

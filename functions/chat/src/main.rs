@@ -13,6 +13,8 @@ async fn main() -> anyhow::Result<()> {
     let config = Config::from_env(Needs::CHAT)?;
     let app = App::chat(&config)?;
     let app = &app;
-    let handle = move |request: Request| async move { Ok::<_, std::convert::Infallible>(handler::handle(app, request).await) };
+    let handle = move |request: Request| async move {
+        Ok::<_, std::convert::Infallible>(handler::handle(app, request).await)
+    };
     run_with_streaming_response(service_fn(handle)).await.map_err(anyhow::Error::from_boxed)
 }

@@ -29,7 +29,8 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn perform(app: &MaintenanceApp, event: Value) -> Result<Value, Error> {
-    let task = serde_json::from_value(event).map_err(|_| r#"the event must be {"task":"migrate"} or {"task":"sweep"}"#)?;
+    let task = serde_json::from_value(event)
+        .map_err(|_| r#"the event must be {"task":"migrate"} or {"task":"sweep"}"#)?;
     Ok(match task {
         Task::Migrate => json!({ "applied": app.migrate().await? }),
         Task::Sweep => json!({ "abandoned": app.sweep(SWEEP_LIMIT).await? }),

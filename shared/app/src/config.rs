@@ -172,13 +172,19 @@ fn on_disconnect(env: &mut Reader<'_>) -> OnDisconnect {
 fn model(env: &mut Reader<'_>) -> Option<ModelConfig> {
     match env.or("MODEL_WIRE", "openai").as_str() {
         "openai" => {}
-        "anthropic" => env.faults.push("MODEL_WIRE=anthropic is not available in this version; use openai".to_owned()),
+        "anthropic" => {
+            env.faults.push("MODEL_WIRE=anthropic is not available in this version; use openai".to_owned())
+        }
         _ => env.faults.push("MODEL_WIRE must be openai".to_owned()),
     }
     if env.optional("MODEL_API_KEY_SECRET_ARN").is_some() {
-        env.faults.push("MODEL_API_KEY_SECRET_ARN is not available in this version; set MODEL_API_KEY".to_owned());
+        env.faults
+            .push("MODEL_API_KEY_SECRET_ARN is not available in this version; set MODEL_API_KEY".to_owned());
     }
-    let base_url = env.required("MODEL_BASE_URL", "set the provider's URL up to before /chat/completions, such as https://api.example.com/v1");
+    let base_url = env.required(
+        "MODEL_BASE_URL",
+        "set the provider's URL up to before /chat/completions, such as https://api.example.com/v1",
+    );
     let name = env.required("MODEL_NAME", "set the model's name as the provider spells it");
     let timeout = env.seconds("MODEL_TIMEOUT_SECONDS", 60);
     let api_key = Secret::new(env.or("MODEL_API_KEY", "").trim());
@@ -200,7 +206,9 @@ fn authenticator(env: &mut Reader<'_>) -> Option<Authenticator> {
             env.faults.push("AUTH_MODE=none is refused on Lambda; it would open the service to everybody (ALLOW_ANONYMOUS=true to do that)".to_owned());
         }
         "none" => return Authenticator::anonymous().ok(),
-        "api_key" | "oidc" => env.faults.push("AUTH_MODE=api_key and oidc are not available in this version".to_owned()),
+        "api_key" | "oidc" => {
+            env.faults.push("AUTH_MODE=api_key and oidc are not available in this version".to_owned())
+        }
         "" => env.faults.push("AUTH_MODE is not set; set none for local development".to_owned()),
         _ => env.faults.push("AUTH_MODE must be api_key, oidc or none".to_owned()),
     }

@@ -3,7 +3,9 @@
 use super::*;
 
 fn read(needs: Needs, pairs: &[(&str, &str)]) -> Result<Config, InvalidConfig> {
-    Config::read(needs, &|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    Config::read(needs, &|name| {
+        pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+    })
 }
 
 const LOCAL: [(&str, &str); 3] =
@@ -21,9 +23,24 @@ fn the_defaults_are_the_contracts() {
 
 #[test]
 fn all_faults_are_told_together() {
-    let pairs = [("MODEL_WIRE", "smoke-signals"), ("MODEL_BASE_URL", "ftp://x"), ("RUN_TIMEOUT_SECONDS", "soon"), ("BUDGET_TOOL_CALLS", "0"), ("ON_DISCONNECT", "panic"), ("AUTH_MODE", "maybe")];
+    let pairs = [
+        ("MODEL_WIRE", "smoke-signals"),
+        ("MODEL_BASE_URL", "ftp://x"),
+        ("RUN_TIMEOUT_SECONDS", "soon"),
+        ("BUDGET_TOOL_CALLS", "0"),
+        ("ON_DISCONNECT", "panic"),
+        ("AUTH_MODE", "maybe"),
+    ];
     let faults = read(Needs::CHAT, &pairs).unwrap_err().faults.join("\n");
-    for name in ["MODEL_WIRE", "MODEL_BASE_URL", "MODEL_NAME", "RUN_TIMEOUT_SECONDS", "BUDGET_TOOL_CALLS", "ON_DISCONNECT", "AUTH_MODE"] {
+    for name in [
+        "MODEL_WIRE",
+        "MODEL_BASE_URL",
+        "MODEL_NAME",
+        "RUN_TIMEOUT_SECONDS",
+        "BUDGET_TOOL_CALLS",
+        "ON_DISCONNECT",
+        "AUTH_MODE",
+    ] {
         assert!(faults.contains(name), "{name} missing from:\n{faults}");
     }
 }

@@ -71,7 +71,12 @@ impl App {
             caller_limits: CallerLimits::default(),
             tasks: TaskTracker::new(),
         };
-        Ok(ChatApp { chat: Arc::new(chat), authenticator: authenticator(config)?, run: config.run.clone(), clock })
+        Ok(ChatApp {
+            chat: Arc::new(chat),
+            authenticator: authenticator(config)?,
+            run: config.run.clone(),
+            clock,
+        })
     }
 
     pub fn api(config: &Config) -> anyhow::Result<ApiApp> {
@@ -81,7 +86,10 @@ impl App {
     }
 
     pub fn maintenance(config: &Config) -> anyhow::Result<MaintenanceApp> {
-        Ok(MaintenanceApp { ledger: stores::SqlLedger::connect_lazy(&config.stores.database_url)?, clock: Arc::new(SystemClock) })
+        Ok(MaintenanceApp {
+            ledger: stores::SqlLedger::connect_lazy(&config.stores.database_url)?,
+            clock: Arc::new(SystemClock),
+        })
     }
 }
 
@@ -119,7 +127,8 @@ fn authenticator(config: &Config) -> anyhow::Result<Authenticator> {
 
 /// The tools that have something to read: runbooks always, logs and databases as configured.
 fn evidence_tools(config: &Config, ledger: &stores::SqlLedger) -> anyhow::Result<Vec<Arc<dyn EvidenceTool>>> {
-    let mut tools: Vec<Arc<dyn EvidenceTool>> = vec![Arc::new(KnowledgeTool::new(Arc::new(Searcher::new(Arc::new(ledger.clone())))))];
+    let mut tools: Vec<Arc<dyn EvidenceTool>> =
+        vec![Arc::new(KnowledgeTool::new(Arc::new(Searcher::new(Arc::new(ledger.clone())))))];
     let Some(path) = &config.data_sources else {
         return Ok(tools);
     };
@@ -127,7 +136,10 @@ fn evidence_tools(config: &Config, ledger: &stores::SqlLedger) -> anyhow::Result
     let logs: Vec<Arc<dyn LogSource>> = sources
         .logs
         .into_iter()
-        .map(|log| Arc::new(FolderSource::new(log.name, log.description, log.path, log.services)) as Arc<dyn LogSource>)
+        .map(|log| {
+            Arc::new(FolderSource::new(log.name, log.description, log.path, log.services))
+                as Arc<dyn LogSource>
+        })
         .collect();
     if !logs.is_empty() {
         tools.push(Arc::new(LogsTool::new(logs)));

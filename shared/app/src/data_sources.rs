@@ -103,7 +103,8 @@ impl DataSources {
     fn check(&self) -> Result<(), String> {
         let mut names = BTreeSet::new();
         for name in self.logs.iter().map(|l| &l.name).chain(self.databases.iter().map(|d| &d.name)) {
-            let plain = (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+            let plain = (1..=64).contains(&name.len())
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
             if !plain {
                 return Err(format!("source name {name:?} must be 1 to 64 characters of A-Z a-z 0-9 _ -"));
             }
@@ -116,7 +117,10 @@ impl DataSources {
                 return Err(format!("database {:?} needs either url or url_env", database.name));
             }
             if database.kind == Dialect::MySql && database.url.is_some() {
-                return Err(format!("database {:?} must take its URL by url_env: it holds credentials", database.name));
+                return Err(format!(
+                    "database {:?} must take its URL by url_env: it holds credentials",
+                    database.name
+                ));
             }
             if database.tables.is_empty() {
                 return Err(format!("database {:?} allows no tables", database.name));
@@ -137,7 +141,10 @@ impl DataSources {
 
 impl Database {
     /// The URL, from the file or from the variable it names.
-    #[expect(clippy::disallowed_methods, reason = "a credential by reference; app is the one reader of the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a credential by reference; app is the one reader of the environment"
+    )]
     pub fn address(&self) -> Option<String> {
         match (&self.url, &self.url_env) {
             (Some(url), _) => Some(url.clone()),

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-const USAGE: &str = "usage: superbiz ask [--url URL] [--session ID] QUESTION\n  URL defaults to http://127.0.0.1:9000";
+const USAGE: &str =
+    "usage: superbiz ask [--url URL] [--session ID] QUESTION\n  URL defaults to http://127.0.0.1:9000";
 
 /// Silence longer than this is a dead stream: the service sends a keep-alive every 10 s.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -68,10 +69,13 @@ fn client() -> Result<reqwest::Client, Box<dyn std::error::Error>> {
 async fn stream(ask: &Ask) -> Result<ExitCode, String> {
     let client = client().map_err(|fault| fault.to_string())?;
     let response = client.post(&ask.url).json(&ask.body).send().await;
-    let mut response = response.map_err(|fault| format!("no answer from {}: {fault}; is `make dev` running?", ask.url))?;
+    let mut response =
+        response.map_err(|fault| format!("no answer from {}: {fault}; is `make dev` running?", ask.url))?;
     let refused = !response.status().is_success();
     let (mut out, mut seen) = (std::io::stdout().lock(), Vec::new());
-    while let Some(chunk) = response.chunk().await.map_err(|fault| format!("the stream broke off: {fault}"))? {
+    while let Some(chunk) =
+        response.chunk().await.map_err(|fault| format!("the stream broke off: {fault}"))?
+    {
         out.write_all(&chunk).and_then(|()| out.flush()).map_err(|fault| fault.to_string())?;
         seen.extend_from_slice(&chunk);
     }

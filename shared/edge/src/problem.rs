@@ -73,7 +73,8 @@ const MAX_DETAIL_CHARS: usize = 400;
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        let detail: String = detail.into().chars().filter(|c| !c.is_control()).take(MAX_DETAIL_CHARS).collect();
+        let detail: String =
+            detail.into().chars().filter(|c| !c.is_control()).take(MAX_DETAIL_CHARS).collect();
         Self { code, detail, run_id: None, retry_after_seconds: None, allow: None }
     }
 
@@ -92,7 +93,8 @@ impl Problem {
     }
 
     pub fn store_unavailable() -> Self {
-        Self::new(Code::StoreUnavailable, "a store this needs is unavailable; nothing was started, try again").retry_after(5)
+        Self::new(Code::StoreUnavailable, "a store this needs is unavailable; nothing was started, try again")
+            .retry_after(5)
     }
 
     pub fn about_run(mut self, run_id: impl ToString) -> Self {

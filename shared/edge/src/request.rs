@@ -48,11 +48,13 @@ pub fn read_ask(method: &Method, headers: &HeaderMap, body: &[u8]) -> Result<Ask
 
 fn parse_body(body: &[u8]) -> Result<AskBody, Problem> {
     const RIGHT: &str = r#"send {"query": "…", "session_id": "…" (optional)}"#;
-    let text = std::str::from_utf8(body).map_err(|_| Problem::invalid(format!("the body is not UTF-8; {RIGHT}")))?;
+    let text =
+        std::str::from_utf8(body).map_err(|_| Problem::invalid(format!("the body is not UTF-8; {RIGHT}")))?;
     if text.trim().is_empty() {
         return Err(Problem::invalid(format!("the body is empty; {RIGHT}")));
     }
-    serde_json::from_str(text).map_err(|fault| Problem::invalid(format!("the body is not a chat request: {fault}; {RIGHT}")))
+    serde_json::from_str(text)
+        .map_err(|fault| Problem::invalid(format!("the body is not a chat request: {fault}; {RIGHT}")))
 }
 
 fn check_media(headers: &HeaderMap) -> Result<(), Problem> {
@@ -62,9 +64,11 @@ fn check_media(headers: &HeaderMap) -> Result<(), Problem> {
     {
         return Err(unsupported("compressed bodies are not accepted; send plain application/json"));
     }
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let json = essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"));
+    let json =
+        essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"));
     if json { Ok(()) } else { Err(unsupported("set content-type: application/json")) }
 }
 
@@ -76,7 +80,9 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let text = value.to_str().unwrap_or_default();
     let valid = (1..=MAX_IDEMPOTENCY_KEY).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
     if !valid || values.next().is_some() {
-        return Err(Problem::invalid("Idempotency-Key must be one value of 1 to 128 visible ASCII characters"));
+        return Err(Problem::invalid(
+            "Idempotency-Key must be one value of 1 to 128 visible ASCII characters",
+        ));
     }
     Ok(Some(text.to_owned()))
 }
@@ -90,11 +96,14 @@ impl From<Refused> for Problem {
                 Self::new(Code::SessionBusy, detail).about_run(run_id)
             }
             Refused::RunInProgress { run_id } => {
-                let detail = "the run that this Idempotency-Key started is still active; ask GET /api/runs/{run_id}";
+                let detail =
+                    "the run that this Idempotency-Key started is still active; ask GET /api/runs/{run_id}";
                 Self::new(Code::RunInProgress, detail).about_run(run_id)
             }
             Refused::RateLimited { limit, retry_after_seconds } => {
-                let detail = format!("this caller's limit of {limit} is reached; try again after the time in Retry-After");
+                let detail = format!(
+                    "this caller's limit of {limit} is reached; try again after the time in Retry-After"
+                );
                 Self::new(Code::RateLimited, detail).retry_after(retry_after_seconds)
             }
             Refused::UnknownSession => Self::not_found(),

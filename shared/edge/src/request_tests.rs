@@ -60,13 +60,21 @@ fn each_bad_body_is_refused_with_a_sentence() {
 fn media_method_and_key_rules() {
     let body = br#"{"query":"a"}"#;
     let json = ("content-type", "application/json");
-    let code = |method: &Method, pairs: &[(&str, &str)]| read_ask(method, &headers(pairs), body).map(|_| ()).map_err(|p| p.code);
+    let code = |method: &Method, pairs: &[(&str, &str)]| {
+        read_ask(method, &headers(pairs), body).map(|_| ()).map_err(|p| p.code)
+    };
     assert_eq!(code(&Method::GET, &[json]), Err(Code::MethodNotAllowed));
     assert_eq!(code(&Method::POST, &[]), Err(Code::UnsupportedMediaType));
     assert_eq!(code(&Method::POST, &[("content-type", "text/plain")]), Err(Code::UnsupportedMediaType));
     assert_eq!(code(&Method::POST, &[json, ("content-encoding", "gzip")]), Err(Code::UnsupportedMediaType));
     assert_eq!(code(&Method::POST, &[json, ("idempotency-key", "")]), Err(Code::InvalidRequest));
     assert_eq!(code(&Method::POST, &[json, ("idempotency-key", "a b")]), Err(Code::InvalidRequest));
-    assert_eq!(code(&Method::POST, &[json, ("idempotency-key", "a"), ("idempotency-key", "b")]), Err(Code::InvalidRequest));
-    assert_eq!(code(&Method::POST, &[json, ("idempotency-key", &"k".repeat(129))]), Err(Code::InvalidRequest));
+    assert_eq!(
+        code(&Method::POST, &[json, ("idempotency-key", "a"), ("idempotency-key", "b")]),
+        Err(Code::InvalidRequest)
+    );
+    assert_eq!(
+        code(&Method::POST, &[json, ("idempotency-key", &"k".repeat(129))]),
+        Err(Code::InvalidRequest)
+    );
 }

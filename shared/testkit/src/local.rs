@@ -93,7 +93,13 @@ impl LocalStack {
     }
 
     /// `function` with that configuration and the given variables on top.
-    pub fn function(&self, name: &str, binary: PathBuf, model: &ModelAddress, more: &[(String, String)]) -> FunctionConfig {
+    pub fn function(
+        &self,
+        name: &str,
+        binary: PathBuf,
+        model: &ModelAddress,
+        more: &[(String, String)],
+    ) -> FunctionConfig {
         let mut function = FunctionConfig::new(name, binary);
         for (variable, value) in self.environment(model).iter().chain(more) {
             function = function.env(variable, value);

@@ -317,8 +317,10 @@ impl Run {
         let count = calls.len() as u64;
         let planned = calls.into_iter().enumerate().map(|(i, asked)| {
             self.calls_planned += 1;
-            let reserved = if self.told_final { None } else { self.budget.reserve_tool_call(count - i as u64) };
-            let admission = reserved.map_or(Admission::OverBudget, |max_bytes| Admission::Admitted { max_bytes });
+            let reserved =
+                if self.told_final { None } else { self.budget.reserve_tool_call(count - i as u64) };
+            let admission =
+                reserved.map_or(Admission::OverBudget, |max_bytes| Admission::Admitted { max_bytes });
             PlannedCall {
                 id: self.call_ids.assign(asked.id.as_deref()),
                 index: self.calls_planned,

@@ -32,14 +32,20 @@ async fn main() -> anyhow::Result<()> {
     let stack = LocalStack::start(folder.path(), &Scenario::load(&options.scenario)?).await?;
     let offline = if variable("MODEL_BASE_URL").is_none() { Some(offline::serve(0).await?) } else { None };
     let model = match &offline {
-        Some(server) => ModelAddress { base_url: server.base_url(), name: offline::MODEL_NAME.to_owned(), api_key: None },
+        Some(server) => {
+            ModelAddress { base_url: server.base_url(), name: offline::MODEL_NAME.to_owned(), api_key: None }
+        }
         None => ModelAddress {
             base_url: variable("MODEL_BASE_URL").unwrap_or_default(),
             name: variable("MODEL_NAME").context("MODEL_BASE_URL is set; set MODEL_NAME too")?,
             api_key: variable("MODEL_API_KEY"),
         },
     };
-    let served = if options.faithful { testkit_emulator(&options, &stack, &model).await? } else { cargo_lambda(&options, &stack, &model).await? };
+    let served = if options.faithful {
+        testkit_emulator(&options, &stack, &model).await?
+    } else {
+        cargo_lambda(&options, &stack, &model).await?
+    };
     let status = if options.run.is_empty() {
         announce(&served, &stack, &model)?;
         served.until_ended().await?;
@@ -55,7 +61,8 @@ async fn main() -> anyhow::Result<()> {
 }
 
 fn read(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Options> {
-    let mut options = Options { port: 9000, scenario: "payment-timeout".to_owned(), faithful: false, run: Vec::new() };
+    let mut options =
+        Options { port: 9000, scenario: "payment-timeout".to_owned(), faithful: false, run: Vec::new() };
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
         match argument.as_str() {
@@ -63,7 +70,9 @@ fn read(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Options> 
             "--scenario" => options.scenario = value()?,
             "--emulator" => options.faithful = value()? == "testkit",
             "--run" => options.run = arguments.by_ref().collect(),
-            _ => bail!("usage: dev [--port N] [--scenario NAME] [--emulator lambda|testkit] [--run COMMAND…]"),
+            _ => {
+                bail!("usage: dev [--port N] [--scenario NAME] [--emulator lambda|testkit] [--run COMMAND…]")
+            }
         }
     }
     Ok(options)
@@ -94,7 +103,8 @@ enum By {
 impl Served {
     /// Returns on an interrupt, or with an error when the emulator ended by itself.
     async fn until_ended(&self) -> anyhow::Result<()> {
-        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let (mut interrupt, mut terminate) =
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let child_ended = async {
             match &self.by {
                 By::CargoLambda(child) => child.lock().await.wait().await.map(Some),
@@ -129,7 +139,11 @@ impl Served {
     }
 }
 
-async fn testkit_emulator(options: &Options, stack: &LocalStack, model: &ModelAddress) -> anyhow::Result<Served> {
+async fn testkit_emulator(
+    options: &Options,
+    stack: &LocalStack,
+    model: &ModelAddress,
+) -> anyhow::Result<Served> {
     let function = |name: &str| anyhow::Ok(stack.function(name, function_binary(name)?, model, &[]));
     let mut config = EmulatorConfig::new(vec![function("chat")?, function("api")?]);
     config.deadline = DeadlineHeader::Real;
@@ -174,7 +188,11 @@ async fn wait_for(served: &Served, method: reqwest::Method, url: &str) -> anyhow
 fn announce(served: &Served, stack: &LocalStack, model: &ModelAddress) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n  SuperBizAgent is at {}   (model: {}; Ctrl-C ends it)", served.url, model.name)?;
-    writeln!(out, "  Scenario {:?} happens now. Ask in the page, or in another terminal:", stack.placed.scenario.title)?;
+    writeln!(
+        out,
+        "  Scenario {:?} happens now. Ask in the page, or in another terminal:",
+        stack.placed.scenario.title
+    )?;
     for question in &stack.placed.scenario.questions {
         writeln!(out, "    make ask Q=\"{}\"", question.query)?;
     }

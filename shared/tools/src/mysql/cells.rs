@@ -21,10 +21,11 @@ pub(super) fn read(row: &MySqlRow, index: usize, collected: &mut Collected) -> V
         return Value::Null;
     };
     match name.as_str() {
-        "BOOLEAN" | "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT" => signed(little_endian_signed(raw)),
-        "TINYINT UNSIGNED" | "SMALLINT UNSIGNED" | "MEDIUMINT UNSIGNED" | "INT UNSIGNED" | "BIGINT UNSIGNED" | "YEAR" => {
-            unsigned(little_endian(raw))
+        "BOOLEAN" | "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT" => {
+            signed(little_endian_signed(raw))
         }
+        "TINYINT UNSIGNED" | "SMALLINT UNSIGNED" | "MEDIUMINT UNSIGNED" | "INT UNSIGNED"
+        | "BIGINT UNSIGNED" | "YEAR" => unsigned(little_endian(raw)),
         "FLOAT" => raw.try_into().map_or(Value::Null, |b| f64::from(f32::from_le_bytes(b)).into()),
         "DOUBLE" => raw.try_into().map_or(Value::Null, |b| f64::from_le_bytes(b).into()),
         "DATE" => date(raw).into(),
@@ -108,7 +109,10 @@ mod tests {
     fn odd_dates_and_long_times_are_text() {
         assert_eq!(date(&[0]), "0000-00-00");
         assert_eq!(date_time(&[7, 0xea, 7, 11, 30, 6, 5, 1]), "2026-11-30 06:05:01");
-        assert_eq!(date_time(&[11, 0xea, 7, 11, 30, 6, 5, 1, 0x20, 0xa1, 0x07, 0]), "2026-11-30 06:05:01.500000");
+        assert_eq!(
+            date_time(&[11, 0xea, 7, 11, 30, 6, 5, 1, 0x20, 0xa1, 0x07, 0]),
+            "2026-11-30 06:05:01.500000"
+        );
         assert_eq!(time(&[8, 1, 34, 0, 0, 0, 22, 59, 59]), "-838:59:59");
         assert_eq!(time(&[0]), "00:00:00");
     }

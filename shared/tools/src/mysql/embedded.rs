@@ -22,11 +22,20 @@ pub(super) struct Embedded {
 impl Embedded {
     pub fn new(url: &str) -> Option<Self> {
         let options: SqliteConnectOptions = url.parse().ok()?;
-        let options = options.read_only(true).create_if_missing(false).pragma("query_only", "ON").disable_statement_logging();
+        let options = options
+            .read_only(true)
+            .create_if_missing(false)
+            .pragma("query_only", "ON")
+            .disable_statement_logging();
         Some(Self { options })
     }
 
-    pub async fn select(&self, select: &ReadOnlySelect, max_rows: u32, timeout: Duration) -> Result<Rows, QueryFault> {
+    pub async fn select(
+        &self,
+        select: &ReadOnlySelect,
+        max_rows: u32,
+        timeout: Duration,
+    ) -> Result<Rows, QueryFault> {
         let mut connection = self.options.connect().await.map_err(|_| QueryFault::Unavailable)?;
         let deadline = Instant::now() + timeout;
         // SQLite has no server to kill a query: it asks whether to go on.
@@ -42,7 +51,11 @@ impl Embedded {
     }
 }
 
-async fn read(connection: &mut SqliteConnection, select: &ReadOnlySelect, max_rows: u32) -> Result<Rows, QueryFault> {
+async fn read(
+    connection: &mut SqliteConnection,
+    select: &ReadOnlySelect,
+    max_rows: u32,
+) -> Result<Rows, QueryFault> {
     let mut collected = Collected::new(max_rows);
     let mut rows = bound(select).fetch(connection);
     while let Some(row) = rows.next().await {
@@ -87,7 +100,9 @@ fn bound(select: &ReadOnlySelect) -> sqlx::query::Query<'_, sqlx::Sqlite, Sqlite
 
 fn fault(error: &sqlx::Error) -> QueryFault {
     match error {
-        sqlx::Error::Database(refused) => QueryFault::Refused { code: refused.code().map(|code| code.into_owned()) },
+        sqlx::Error::Database(refused) => {
+            QueryFault::Refused { code: refused.code().map(|code| code.into_owned()) }
+        }
         _ => QueryFault::Unavailable,
     }
 }

@@ -7,13 +7,10 @@
 //! original text, never a printed tree.
 
 mod call;
+mod cells;
 mod characters;
 mod clauses;
-mod cells;
 mod collect;
-mod server;
-mod source;
-mod tool;
 #[cfg(feature = "sqlite")]
 mod embedded;
 mod expr;
@@ -31,8 +28,11 @@ mod quotes;
 mod recursion;
 mod refusal;
 mod scope;
+mod server;
 mod shapes;
+mod source;
 mod steps;
+mod tool;
 mod words;
 
 pub use guard::ReadOnlySelect;

@@ -15,7 +15,8 @@ use super::collect::Collected;
 use super::source::{QueryFault, Rows};
 
 /// Quotes, escapes and operators as the guard reads them; strict about everything else.
-const SQL_MODE: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+const SQL_MODE: &str =
+    "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Rounds of a recursive CTE.
 const MAX_RECURSION: u32 = 1000;
@@ -35,11 +36,17 @@ impl Server {
     pub fn new(url: &str) -> Option<Self> {
         let options: MySqlConnectOptions = url.parse().ok()?;
         // The statements that this option would send are ours to send and verify.
-        let options = options.pipes_as_concat(false).no_engine_substitution(false).set_names(false).timezone(None);
+        let options =
+            options.pipes_as_concat(false).no_engine_substitution(false).set_names(false).timezone(None);
         Some(Self { options: options.statement_cache_capacity(0).disable_statement_logging() })
     }
 
-    pub async fn select(&self, select: &ReadOnlySelect, max_rows: u32, timeout: Duration) -> Result<Rows, QueryFault> {
+    pub async fn select(
+        &self,
+        select: &ReadOnlySelect,
+        max_rows: u32,
+        timeout: Duration,
+    ) -> Result<Rows, QueryFault> {
         let mut connection = self.connect().await?;
         let opened = tokio::time::timeout(CONNECT_TIMEOUT, pin(&mut connection, max_rows, timeout)).await;
         let id = match opened {
@@ -48,7 +55,11 @@ impl Server {
             Err(_) => return discard(connection, Err(QueryFault::Unavailable)).await,
         };
         // The server's limit comes first; ours is for a server that does not keep it.
-        let read = tokio::time::timeout(timeout + Duration::from_millis(500), read(&mut connection, select, max_rows)).await;
+        let read = tokio::time::timeout(
+            timeout + Duration::from_millis(500),
+            read(&mut connection, select, max_rows),
+        )
+        .await;
         match read {
             Ok(result) => {
                 let whole = matches!(&result, Ok(rows) if !rows.truncated);
@@ -93,14 +104,19 @@ async fn discard<T>(connection: MySqlConnection, result: T) -> T {
 /// Sets what the guard and the limits assume, reads it back, and opens the transaction. Returns the connection's id.
 async fn pin(connection: &mut MySqlConnection, max_rows: u32, timeout: Duration) -> Result<u64, QueryFault> {
     let failed = |_| QueryFault::SessionNotPinned;
-    let (version, id): (String, u64) =
-        sqlx::query_as("SELECT VERSION(), CONNECTION_ID()").persistent(false).fetch_one(&mut *connection).await.map_err(failed)?;
+    let (version, id): (String, u64) = sqlx::query_as("SELECT VERSION(), CONNECTION_ID()")
+        .persistent(false)
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
     let flavour = if version.contains("MariaDB") { Flavour::MariaDb } else { Flavour::MySql };
     let rows = u64::from(max_rows) + 1;
     let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).max(1);
     let (limit, recursion) = match flavour {
         Flavour::MySql => (format!("max_execution_time={millis}"), "cte_max_recursion_depth"),
-        Flavour::MariaDb => (format!("max_statement_time={}.{:03}", millis / 1000, millis % 1000), "max_recursive_iterations"),
+        Flavour::MariaDb => {
+            (format!("max_statement_time={}.{:03}", millis / 1000, millis % 1000), "max_recursive_iterations")
+        }
     };
     let set = format!(
         "SET SESSION sql_mode='{SQL_MODE}', time_zone='+00:00', sql_select_limit={rows}, {limit}, {recursion}={MAX_RECURSION}, \
@@ -113,7 +129,12 @@ async fn pin(connection: &mut MySqlConnection, max_rows: u32, timeout: Duration)
 }
 
 /// Fail closed: a setting that a proxy or a server swallowed would change what the guard's reading means.
-async fn verify(connection: &mut MySqlConnection, flavour: Flavour, rows: u64, millis: u64) -> Result<(), QueryFault> {
+async fn verify(
+    connection: &mut MySqlConnection,
+    flavour: Flavour,
+    rows: u64,
+    millis: u64,
+) -> Result<(), QueryFault> {
     let limit = match flavour {
         Flavour::MySql => "@@SESSION.max_execution_time",
         Flavour::MariaDb => "CAST(ROUND(@@SESSION.max_statement_time * 1000) AS UNSIGNED)",
@@ -137,7 +158,11 @@ async fn verify(connection: &mut MySqlConnection, flavour: Flavour, rows: u64, m
 }
 
 /// Reads rows one by one, so that a LIMIT in the statement can't make us hold more than we show.
-async fn read(connection: &mut MySqlConnection, select: &ReadOnlySelect, max_rows: u32) -> Result<Rows, QueryFault> {
+async fn read(
+    connection: &mut MySqlConnection,
+    select: &ReadOnlySelect,
+    max_rows: u32,
+) -> Result<Rows, QueryFault> {
     let mut collected = Collected::new(max_rows);
     let mut rows = bound(select).fetch(connection);
     while let Some(row) = rows.next().await {

@@ -59,21 +59,37 @@ pub struct InvalidAddress(&'static str);
 
 impl BusinessDatabase {
     /// Connects at the first query.
-    pub fn new(name: &str, description: &str, url: &str, policy: Policy, tables: Vec<TableNote>, max_rows: u32) -> Result<Self, InvalidAddress> {
+    pub fn new(
+        name: &str,
+        description: &str,
+        url: &str,
+        policy: Policy,
+        tables: Vec<TableNote>,
+        max_rows: u32,
+    ) -> Result<Self, InvalidAddress> {
         let backend = match policy.dialect {
             Dialect::MySql => {
-                let server = server::Server::new(url).ok_or(InvalidAddress("mysql://user:password@host:port/schema"))?;
+                let server = server::Server::new(url)
+                    .ok_or(InvalidAddress("mysql://user:password@host:port/schema"))?;
                 Backend::Server(server)
             }
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
-                let embedded = super::embedded::Embedded::new(url).ok_or(InvalidAddress("sqlite://path/to/file"))?;
+                let embedded =
+                    super::embedded::Embedded::new(url).ok_or(InvalidAddress("sqlite://path/to/file"))?;
                 Backend::Embedded(embedded)
             }
             #[cfg(not(feature = "sqlite"))]
             Dialect::Sqlite => return Err(InvalidAddress("a mysql:// URL: this build has no SQLite")),
         };
-        Ok(Self { name: name.to_owned(), description: description.to_owned(), policy, tables, max_rows, backend })
+        Ok(Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            policy,
+            tables,
+            max_rows,
+            backend,
+        })
     }
 
     /// Lines of the tool's description: one for the source, one for each table.
@@ -82,7 +98,10 @@ impl BusinessDatabase {
             Dialect::MySql => "mysql",
             Dialect::Sqlite => "sqlite",
         };
-        let mut text = format!("\ndata source: {} ({dialect}) — {}; at most {} rows", self.name, self.description, self.max_rows);
+        let mut text = format!(
+            "\ndata source: {} ({dialect}) — {}; at most {} rows",
+            self.name, self.description, self.max_rows
+        );
         for table in &self.tables {
             text.push_str(&format!("\ntable: {}({})", table.name, table.columns.join(", ")));
             if !table.description.is_empty() {

@@ -81,11 +81,13 @@ impl EvidenceTool for MysqlTool {
 
     async fn run(&self, call: ToolCallContext) -> Result<ToolOutput, ToolFailure> {
         let tell = |code, message: String| ToolFailure::Tell { code, message };
-        let asked: QueryMysqlArguments =
-            arguments::read(&call.arguments).map_err(|message| tell(ToolErrorCode::InvalidArguments, message))?;
+        let asked: QueryMysqlArguments = arguments::read(&call.arguments)
+            .map_err(|message| tell(ToolErrorCode::InvalidArguments, message))?;
         let database = self.find(&asked.data_source)?;
-        let select = ReadOnlySelect::check(&asked.sql, &asked.params, &database.policy)
-            .map_err(|refusal| tell(ToolErrorCode::SqlRefused, format!("{}: {}", refusal.rule.code(), refusal.message)))?;
+        let select =
+            ReadOnlySelect::check(&asked.sql, &asked.params, &database.policy).map_err(|refusal| {
+                tell(ToolErrorCode::SqlRefused, format!("{}: {}", refusal.rule.code(), refusal.message))
+            })?;
         let timeout = QUERY_TIMEOUT.min(call.timeout.saturating_sub(SESSION_TIME));
         let rows = tokio::select! {
             biased;
@@ -98,13 +100,17 @@ impl EvidenceTool for MysqlTool {
 
 fn told(fault: &QueryFault) -> ToolFailure {
     let (code, message) = match fault {
-        QueryFault::Unavailable => (ToolErrorCode::SourceUnavailable, "the database could not be reached".to_owned()),
-        QueryFault::SessionNotPinned => {
-            (ToolErrorCode::SourceUnavailable, "the database did not accept the read-only session settings".to_owned())
+        QueryFault::Unavailable => {
+            (ToolErrorCode::SourceUnavailable, "the database could not be reached".to_owned())
         }
-        QueryFault::TooSlow => {
-            (ToolErrorCode::Timeout, "the query took too long and was stopped; narrow the time range or aggregate less".to_owned())
-        }
+        QueryFault::SessionNotPinned => (
+            ToolErrorCode::SourceUnavailable,
+            "the database did not accept the read-only session settings".to_owned(),
+        ),
+        QueryFault::TooSlow => (
+            ToolErrorCode::Timeout,
+            "the query took too long and was stopped; narrow the time range or aggregate less".to_owned(),
+        ),
         QueryFault::Refused { code } => {
             let hint = match code.as_deref() {
                 Some("1054") => "a column does not exist; use the columns in this tool's description",
