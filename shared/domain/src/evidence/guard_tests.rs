@@ -28,8 +28,10 @@ impl Case {
     }
 }
 
-/// Each row breaks the valid case in one way and must give exactly these violations.
-fn expect(rows: &[(&str, fn(&mut Case), &[&str])]) {
+/// A name, one way to break the valid case, and exactly the violations that it must give.
+type Row<'r> = (&'r str, fn(&mut Case), &'r [&'r str]);
+
+fn expect(rows: &[Row]) {
     for (what, break_it, expected) in rows {
         let mut case = Case::valid();
         break_it(&mut case);

@@ -190,7 +190,7 @@ mod tests {
         let mut invariants = Invariants::default();
         let first = json!([system, user("q")]);
         let second = json!([system, user("q"), asked(&["a"]), told("a")]);
-        for messages in [&first, &first, &second, &json!([system, user("other")])] {
+        for messages in [&first, &second, &second, &json!([system, user("other")])] {
             invariants.check(&request(messages.clone()));
         }
         assert_eq!(invariants.violations(), [""; 0]);
