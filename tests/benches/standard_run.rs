@@ -4,6 +4,7 @@
 //! Prints the figures and writes `target/bench.json`. Wall time is what a run takes beyond its model calls: the same exchanges
 //! made directly, one after another, are measured in the same process and taken off.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,7 @@ async fn main() -> anyhow::Result<()> {
     let report = json!({ "standard": standard, "growth": growth, "cold_start": cold_start().await?, "sizes": sizes()? });
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench.json");
     std::fs::write(&path, serde_json::to_string_pretty(&report)?)?;
-    println!("{}", serde_json::to_string_pretty(&report)?);
+    writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
     Ok(())
 }
 
