@@ -24,7 +24,7 @@ use crate::model::{ModelFault, ModelResult, Reply, RequestedCall, Role, Usage};
 use crate::question::{Intent, PreviousTurn, Query};
 use crate::release::{Released, VerifiedDraft};
 use crate::semantic;
-use crate::tool::{Attempted, ToolName};
+use crate::tool::Attempted;
 
 pub use steps::{
     ABOUT, Admission, Attempts, Limits, ModelCall, PlannedCall, RouteReply, Step, Surroundings, Terminal,
@@ -46,7 +46,7 @@ pub struct Run {
     call_ids: CallIds,
     calls_planned: u32,
     attempted: Vec<Attempted>,
-    slowest_model_call_ms: u64,
+    slowest_round_ms: u64,
     ungrounded: u32,
     repaired: bool,
 }
@@ -113,7 +113,7 @@ impl Run {
             call_ids: CallIds::default(),
             calls_planned: 0,
             attempted: Vec::new(),
-            slowest_model_call_ms: 0,
+            slowest_round_ms: 0,
             ungrounded: 0,
             repaired: false,
         }
@@ -213,7 +213,7 @@ impl Run {
             return Err(FailureCode::BudgetExhausted);
         }
         // Time is a budget too: one more round, the final answer and the review must all fit.
-        let hurried = around.time_left_ms() < self.slowest_model_call_ms.saturating_mul(3);
+        let hurried = around.time_left_ms() < self.slowest_round_ms.saturating_mul(3);
         let last = affordable == Affordable::FinalOnly || hurried || !self.budget.has_tool_call();
         let reserved =
             self.budget.reserve_model_call(Role::Diagnose, input).ok_or(FailureCode::BudgetExhausted)?;
@@ -256,7 +256,9 @@ impl Run {
             return self.fail(FailureCode::Internal);
         };
         self.budget.settle_model_call(reserved, result.usage);
-        self.slowest_model_call_ms = self.slowest_model_call_ms.max(result.duration_ms);
+        if matches!(self.phase, Phase::Diagnosing) && result.reply.is_ok() {
+            self.slowest_round_ms = self.slowest_round_ms.max(result.duration_ms);
+        }
         // The phase is moved out and a new one put in; what is not decided below is a driver's fault.
         let phase = std::mem::replace(&mut self.phase, Phase::Done(Terminal::Failed(FailureCode::Internal)));
         self.phase = match phase {

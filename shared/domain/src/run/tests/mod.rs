@@ -8,6 +8,7 @@ mod must_release;
 mod random;
 mod routing;
 
+use crate::tool::ToolName;
 use serde_json::Value;
 
 use super::*;
