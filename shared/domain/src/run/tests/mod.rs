@@ -8,6 +8,8 @@ mod must_release;
 mod random;
 mod routing;
 
+use crate::evidence::EvidenceStatus;
+use crate::model::{ModelFault, Reply, RequestedCall};
 use crate::tool::ToolName;
 use serde_json::Value;
 
