@@ -12,31 +12,35 @@ help: ## this list
 
 dev: ## local emulator, embedded stores, offline model (or MODEL_BASE_URL/MODEL_NAME/MODEL_API_KEY); prints the URL
 	@.ci/setup lambda
-	@cargo build -q -p chat -p api -p testkit --bins
-	@exec cargo run -q -p testkit --bin dev -- --port $(PORT) --scenario $(SCENARIO)
+	@cargo build -q --workspace --bins
+	@exec target/debug/dev --port $(PORT) --scenario $(SCENARIO)
 
 ask: ## Q="…": one question through the chat function, the event stream as it comes
-	@cargo run -q -p cli --bin superbiz -- ask --url $(URL) "$(Q)"
+	@test -x target/debug/superbiz || cargo build -q --workspace --bins
+	@target/debug/superbiz ask --url $(URL) "$(Q)"
 
+# One selection of packages for every build: another one would resolve other features and build everything again.
 check: ## the fast part of the tests: format, lints, pure crates
 	cargo fmt --all --check
 	cargo clippy -q --workspace --all-targets -- -D warnings
 	python3 tests/scenarios/generate.py --check
-	cargo test -q -p domain -p agent -p edge -p app -p llm -p chat -p api
-	cargo test -q -p acceptance --test tidy
+	cargo test -q --workspace --lib --bins
+	cargo test -q --workspace --test tidy
 
 test: ## everything: set-up, format, lints, licences, unit, integration, acceptance, browser
 	@.ci/setup lambda servers browser deny
-	$(MAKE) --no-print-directory check
+	cargo fmt --all --check
 	cargo deny --log-level error check bans licenses sources
+	python3 tests/scenarios/generate.py --check
+	cargo clippy -q --workspace --all-targets -- -D warnings
 	cargo build -q --workspace --bins
-	cargo test --workspace -- --test-threads=4
+	cargo test -q --workspace
 	$(MAKE) --no-print-directory browser
 
 browser: ## the web page in headless Chromium against the real functions
-	@.ci/setup lambda browser
-	@cargo build -q -p chat -p api -p testkit --bins
-	@cargo run -q -p testkit --bin dev -- --port 0 --scenario payment-timeout --emulator testkit --run node tests/browser/page.mjs
+	@.ci/setup browser
+	@cargo build -q --workspace --bins
+	@target/debug/dev --port 0 --scenario payment-timeout --emulator testkit --run node tests/browser/page.mjs
 
 bench: ## figures of the standard run; writes target/bench.json
 	cargo build -q --profile bench -p chat -p api

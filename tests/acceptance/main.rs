@@ -1,5 +1,13 @@
 //! Acceptance: the real function binaries, driven over HTTP.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's helpers fail as its own lines do; clippy excuses only the functions marked as tests"
+)]
+
+mod leaks;
+mod lifecycle;
 mod outcomes;
 mod scenarios;
 mod world;

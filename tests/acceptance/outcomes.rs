@@ -25,8 +25,8 @@ fn diagnosis() -> Script {
     Script::new().routes_to("DIAGNOSIS").asks_for([gateway_errors().id("call_a")])
 }
 
-/// Checks what holds for every run that told its end: the stream, `GET /api/runs/{id}` and the one row agree, and the
-/// provider saw nothing that a real one would refuse. Returns the run as the API shows it.
+/// Checks what holds for every run that told its end: the stream, `GET /api/runs/{id}` and the one row agree,
+/// and the provider saw nothing that a real one would refuse. Returns the run as the API shows it.
 async fn settled(world: &World, told: &Transcript) -> anyhow::Result<Value> {
     world.assert_provider_saw_a_clean_protocol();
     let metadata = told.metadata().context("no metadata")?;

@@ -1,10 +1,10 @@
-//! Every question of every scenario, asked over HTTP of an installation whose provider is the offline model: route, outcome,
-//! conclusion and evidence are as `scenario.toml` says, and nothing that it forbids is claimed.
+//! Every question of every scenario, asked over HTTP of an installation whose provider is the offline model.
+//! Route, outcome, conclusion and evidence are as `scenario.toml` says, and nothing that it forbids is claimed.
 
 use anyhow::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::provider::Script;
-use testkit::scenario::{self, Conclusion, Outcome, Question, Route};
+use testkit::scenario::{self, Conclusion, Outcome, Question, RequiredEvidence, Route};
 use testkit::sse::Content;
 
 use crate::world::{World, world};
@@ -72,7 +72,8 @@ async fn red_herring() -> anyhow::Result<()> {
     is_answered("red-herring").await
 }
 
-/// Asks the scenario's questions in turn, each in a session of its own; what is wrong with all of them is told together.
+/// Asks the scenario's questions in turn, each in a session of its own; what is wrong with all of them is told
+/// together.
 async fn is_answered(name: &str) -> anyhow::Result<()> {
     let world = world(Script::new().otherwise_offline()).scenario(name).start().await?;
     let mut wrong = Vec::new();
@@ -152,4 +153,35 @@ fn texts<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<&'a str> {
         }
     }
     found
+}
+
+/// A check that finds nothing wrong must be one that would.
+#[test]
+fn a_wrong_answer_is_noticed() {
+    let question = Question {
+        query: "checkout 5xx, why?".to_owned(),
+        route: Route::Diagnosis,
+        outcome: Outcome::Success,
+        conclusion: Conclusion::Present,
+        required_evidence: vec![RequiredEvidence {
+            tool: "query_logs".to_owned(),
+            contains: vec!["said \"no\"".to_owned()],
+        }],
+        forbidden: vec!["database is down".to_owned()],
+    };
+    let content = |outcome: &str, conclusion: Value, action: &str| Content {
+        run_id: String::new(),
+        intent: "DIAGNOSIS".to_owned(),
+        outcome: outcome.to_owned(),
+        body: json!({ "conclusion": conclusion, "actions": [{ "text": action }] }),
+    };
+    let logs = [json!({ "source_type": "LOGS", "excerpt": "the channel said \"no\"" })];
+    let rows = [json!({ "source_type": "MYSQL", "values": ["the channel said \"no\""] })];
+    let concluded = || json!({ "text": "The channel fails." });
+    let fine = content("SUCCESS", concluded(), "Ask the channel.");
+    assert_eq!(faults(&question, &fine, &logs), [""; 0]);
+    assert_eq!(faults(&question, &fine, &rows).len(), 1);
+    assert_eq!(faults(&question, &content("FALLBACK", Value::Null, ""), &logs).len(), 2);
+    let claims = content("SUCCESS", concluded(), "Restart it: the database is down.");
+    assert_eq!(faults(&question, &claims, &logs).len(), 1);
 }

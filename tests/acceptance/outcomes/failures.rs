@@ -1,5 +1,7 @@
-//! Failures of the model, of time, and of the client's patience. (INTERNAL is a panic inside a run: nothing that can be sent
-//! over HTTP makes one, so it is tested with fakes where runs are supervised.)
+//! Failures of the model, of time, and of the client's patience.
+//!
+//! INTERNAL is a panic inside a run. Nothing that can be sent over HTTP makes one, so it is tested with fakes,
+//! where runs are supervised.
 
 use std::time::Duration;
 
@@ -107,7 +109,11 @@ async fn a_knowledge_reply_without_its_form_is_not_published() -> anyhow::Result
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_context_that_is_too_large_is_said_so() -> anyhow::Result<()> {
-    let error = json!({ "error": { "message": format!("This model's maximum context length is 8192 tokens. {VENDOR}"), "type": "invalid_request_error", "code": "context_length_exceeded" } });
+    let error = json!({ "error": {
+        "message": format!("This model's maximum context length is 8192 tokens. {VENDOR}"),
+        "type": "invalid_request_error",
+        "code": "context_length_exceeded",
+    } });
     let world = agent_gets(Reply::status(400, error.to_string())).await?;
     let told = fails(&world, QUESTION, "CONTEXT_TOO_LARGE").await?;
     assert!(!told.text().contains("8192") && !told.text().contains("vendor"));

@@ -1,4 +1,5 @@
-//! Budgets: a run that runs short lands with a report where it can; and tool call ids that providers get wrong.
+//! Budgets: a run that runs short lands with a report where it can. And tool call ids that providers get
+//! wrong.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,11 @@ async fn a_supported_draft_is_published_as_it_is() -> anyhow::Result<()> {
         "kind": "DIAGNOSIS_REPORT",
         "conclusion": { "text": FINDING, "based_on_analysis_ids": ["a1"] },
         "analyses": [{ "analysis_id": "a1", "kind": "NORMAL", "text": FINDING, "sources": sources }],
-        "actions": [{ "text": "Look at the channel's status page.", "requires_human_confirmation": false, "based_on_analysis_ids": ["a1"] }],
+        "actions": [{
+            "text": "Look at the channel's status page.",
+            "requires_human_confirmation": false,
+            "based_on_analysis_ids": ["a1"],
+        }],
         "recommendations": [],
         "limitations": { "missing_info": [], "caveats": [] },
     });
@@ -83,10 +87,18 @@ async fn references_are_repaired_once_and_not_a_word_changes() -> anyhow::Result
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_evidence_a_report_concludes_nothing() -> anyhow::Result<()> {
-    let arguments = json!({ "service": "payment-gateway", "query": "no line says this", "level": null, "start": "-2h", "end": "now", "limit": 20 });
+    let arguments = json!({
+        "service": "payment-gateway", "query": "no line says this", "level": null,
+        "start": "-2h", "end": "now", "limit": 20,
+    });
     let nothing = json!({
         "conclusion": null,
-        "analyses": [{ "analysis_id": "a1", "kind": "NEGATIVE_OBSERVATION", "text": "No such line was found.", "tool_call_ids": ["call_n"] }],
+        "analyses": [{
+            "analysis_id": "a1",
+            "kind": "NEGATIVE_OBSERVATION",
+            "text": "No such line was found.",
+            "tool_call_ids": ["call_n"],
+        }],
         "actions": [],
         "recommendations": [],
         "limitations": { "missing_info": ["The logs of the channel."], "caveats": [] },
