@@ -6,7 +6,7 @@ SCENARIO ?= payment-timeout
 PORT ?= 9000
 URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: dev ask test check unit browser bench package help
+.PHONY: dev ask test check browser bench package help
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/'
 
@@ -17,7 +17,7 @@ dev: ## local emulator, embedded stores, offline model (or MODEL_BASE_URL/MODEL_
 
 ask: ## Q="…": one question through the chat function, the event stream as it comes
 	@test -x target/debug/superbiz || cargo build -q --workspace --bins
-	@target/debug/superbiz ask --url $(URL) "$(Q)"
+	@target/debug/superbiz ask --url $(URL) "$$Q"
 
 # One selection of packages for every build: another one would resolve other features and build everything again.
 check: ## the fast part of the tests: format, lints, pure crates
