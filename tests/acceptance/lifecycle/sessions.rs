@@ -66,7 +66,7 @@ async fn a_repeated_key_tells_the_stored_end() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_key_finds_its_run_active() -> anyhow::Result<()> {
     let world = world(script()).start().await?;
-    let headers = [("Idempotency-Key", "key 1")];
+    let headers = [("Idempotency-Key", "key-1")];
     let (run_id, stream) = hanging(&world, "mine", &headers).await?;
     let calls = world.provider.requests().len();
     for session in ["mine", "other"] {

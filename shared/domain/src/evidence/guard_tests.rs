@@ -1,3 +1,5 @@
+//! Every violation with its exact target, from valid drafts broken in one place.
+
 use super::*;
 use crate::specimens::*;
 use crate::tool::{ToolErrorCode, ToolName};

@@ -1,3 +1,5 @@
+//! Chunks keep their headings, sizes and blocks.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Searches over small corpora: ranking, caching, re-indexing.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! The log tool from arguments to projection, over folders of files.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

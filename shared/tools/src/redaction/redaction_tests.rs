@@ -1,3 +1,5 @@
+//! Secrets that must go and ids that must stay.
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! The diagnosis loop: rounds, ids, refusals, drafts.
+
 use super::*;
 use crate::specimens::{a_draft, full_draft, result_of};
 

@@ -1,3 +1,5 @@
+//! Repair, review, and what each of their answers leads to.
+
 use super::*;
 use crate::specimens::{RAW_MARKER, a_draft, full_draft};
 

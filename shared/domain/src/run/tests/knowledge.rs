@@ -1,3 +1,5 @@
+//! The knowledge path from retrieval to its answer or fallback.
+
 use super::*;
 use crate::specimens::{found, nothing, result_of};
 

@@ -1,3 +1,5 @@
+//! Which path each router reply leads to.
+
 use super::*;
 
 #[test]
