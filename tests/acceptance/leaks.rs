@@ -17,7 +17,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::leaks::places::{nothing_leaked, the_marks_were_there};
 use crate::world::{World, WorldBuilder, draft, gateway_errors, world};
 
-const MARK: &str = "run ended";
+const MARK: &str = "leakmark";
 /// Secrets in log lines that match; they are masked before anything else happens.
 const SECRET: &str = "leakmark-secret-5e1f";
 const API_KEY: &str = "sk-fake-test-key";
