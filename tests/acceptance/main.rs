@@ -6,6 +6,8 @@
     reason = "a test's helpers fail as its own lines do; clippy excuses only the functions marked as tests"
 )]
 
+mod api;
+mod front_door;
 mod leaks;
 mod lifecycle;
 mod outcomes;

@@ -51,3 +51,30 @@ pub fn asset(name: &str) -> Result<Response<Body>, Problem> {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(name: &str) -> bool {
+        ASSETS.iter().any(|(known, ..)| *known == name)
+    }
+
+    #[test]
+    fn every_file_is_listed_and_every_reference_leads_to_one() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("web");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+        assert!(files.iter().all(|name| known(name)), "not listed: {files:?}");
+        let mut references = 0;
+        for (file, _, content) in ASSETS {
+            let separator = if file.ends_with(".js") { "\"./" } else { "\"/assets/" };
+            for rest in content.split(separator).skip(1) {
+                let name = rest.split('"').next().unwrap();
+                assert!(known(name), "{file} refers to {name}");
+                references += 1;
+            }
+        }
+        assert!(references > 20, "the search found only {references} references");
+    }
+}

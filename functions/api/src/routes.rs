@@ -48,7 +48,7 @@ impl Route {
         if method == wanted || (wanted == Method::GET && method == Method::HEAD) {
             Ok(route)
         } else {
-            Err(Problem::method_not_allowed(if wanted == Method::GET { "GET" } else { "POST" }))
+            Err(Problem::method_not_allowed(if wanted == Method::GET { "GET, HEAD" } else { "POST" }))
         }
     }
 }

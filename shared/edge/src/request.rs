@@ -97,7 +97,7 @@ impl From<Refused> for Problem {
             }
             Refused::RunInProgress { run_id } => {
                 let detail =
-                    "the run that this Idempotency-Key started is still active; ask GET /api/runs/{run_id}";
+                    "the run that this Idempotency-Key started is still active; ask GET /api/runs/ and the run_id given here";
                 Self::new(Code::RunInProgress, detail).about_run(run_id)
             }
             Refused::RateLimited { limit, retry_after_seconds } => {

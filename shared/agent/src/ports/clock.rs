@@ -3,7 +3,7 @@
 use time::OffsetDateTime;
 
 pub trait Clock: Send + Sync {
-    /// Now, UTC.
+    /// Now, UTC, in whole milliseconds.
     fn now(&self) -> OffsetDateTime;
 }
 
@@ -14,6 +14,8 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the one clock that everything else is given")]
     fn now(&self) -> OffsetDateTime {
-        OffsetDateTime::now_utc()
+        let now = OffsetDateTime::now_utc();
+        // Milliseconds are what every store keeps and every reader sees.
+        now - time::Duration::nanoseconds(i64::from(now.nanosecond() % 1_000_000))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sqlx::mysql::{MySql, MySqlRow, MySqlValueRef};
-use sqlx::{Decode, Row, TypeInfo, ValueRef};
+use sqlx::{Decode, Row, Type, TypeInfo, ValueRef};
 
 use super::collect::{Collected, bytes, signed, unsigned};
 
@@ -16,24 +16,27 @@ pub(super) fn read(row: &MySqlRow, index: usize, collected: &mut Collected) -> V
         return Value::Null;
     }
     let name = value.type_info().name().to_owned();
+    // TINYINT(1) is called BOOLEAN with and without a sign.
+    let has_sign = !<u8 as Type<MySql>>::compatible(&value.type_info());
     let Some(raw) = raw(value) else {
         collected.note("a cell could not be read");
         return Value::Null;
     };
     match name.as_str() {
+        "BOOLEAN" if !has_sign => unsigned(little_endian(raw)),
         "BOOLEAN" | "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT" => {
             signed(little_endian_signed(raw))
         }
         "TINYINT UNSIGNED" | "SMALLINT UNSIGNED" | "MEDIUMINT UNSIGNED" | "INT UNSIGNED"
         | "BIGINT UNSIGNED" | "YEAR" => unsigned(little_endian(raw)),
-        "FLOAT" => raw.try_into().map_or(Value::Null, |b| f64::from(f32::from_le_bytes(b)).into()),
+        "FLOAT" => raw.try_into().map_or(Value::Null, |b| float(f32::from_le_bytes(b))),
         "DOUBLE" => raw.try_into().map_or(Value::Null, |b| f64::from_le_bytes(b).into()),
         "DATE" => date(raw).into(),
         "DATETIME" | "TIMESTAMP" => date_time(raw).into(),
         "TIME" => time(raw).into(),
         "BIT" => unsigned(raw.iter().take(8).fold(0, |n, b| n << 8 | u64::from(*b))),
         "GEOMETRY" => {
-            collected.note("geometry is shown as its size only; use ST_AsText");
+            collected.note("geometry is shown as its size only");
             format!("(geometry, {} bytes)", raw.len()).into()
         }
         // DECIMAL, JSON, text, ENUM, SET and binary strings all come as bytes.
@@ -53,6 +56,11 @@ fn little_endian_signed(raw: &[u8]) -> i64 {
     let unused = 64 - 8 * raw.len().clamp(1, 8);
     // Shifted up and down again so that the sign bit of a shorter integer fills the rest.
     ((little_endian(raw) << unused).cast_signed()) >> unused
+}
+
+/// With the digits that the server shows: 0.1, not the nearest double's 0.10000000149011612.
+fn float(number: f32) -> Value {
+    number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
 }
 
 /// The binary protocol's date and time values: a length byte, then as many of the fields as are not zero.

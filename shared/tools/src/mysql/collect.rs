@@ -1,13 +1,19 @@
-//! Rows under their caps: how many, how wide, how many bytes in all; every cut is said.
+//! Rows under their caps: how many, how wide, how many bytes in all; every cut is said. Secrets are masked on the way in,
+//! before a cell is cut: half a secret would not be recognised.
 
 use serde_json::Value;
 
 use super::source::Rows;
+use crate::redaction::Redactor;
 
 /// Characters of one text cell.
 const MAX_CELL_CHARS: usize = 1000;
+/// Characters of one text cell that are searched for secrets: those shown, and the rest of a key that begins among them.
+const MAX_SEARCHED_CHARS: usize = MAX_CELL_CHARS + 8 * 1024;
 /// Bytes of all cells.
 const MAX_TOTAL_BYTES: usize = 64 * 1024;
+/// Bytes that a cell counts for beside its text.
+const CELL_BYTES: usize = 8;
 /// Integers beyond this are not exact in a double, so they are shown as strings.
 const MAX_EXACT: u64 = 1 << 53;
 
@@ -16,11 +22,20 @@ pub(super) struct Collected {
     max_rows: usize,
     bytes: usize,
     cut_cells: usize,
+    complete: bool,
+    redactor: Redactor,
 }
 
 impl Collected {
     pub fn new(max_rows: u32) -> Self {
-        Self { rows: Rows::default(), max_rows: max_rows as usize, bytes: 0, cut_cells: 0 }
+        Self {
+            rows: Rows::default(),
+            max_rows: max_rows as usize,
+            bytes: 0,
+            cut_cells: 0,
+            complete: true,
+            redactor: Redactor::new(),
+        }
     }
 
     /// The columns' names, known with the first row.
@@ -33,26 +48,28 @@ impl Collected {
     /// Takes a row; `false` when no more are wanted (this one included).
     pub fn push(&mut self, mut row: Vec<Value>) -> bool {
         if self.rows.rows.len() >= self.max_rows {
-            self.rows.truncated = true;
-            self.rows.notes.push(format!("more rows exist; only the first {} are shown", self.max_rows));
-            return false;
+            return self.stop(format!("more rows exist; only the first {} are shown", self.max_rows));
         }
-        for cell in &mut row {
-            if let Value::String(text) = cell
-                && text.chars().count() > MAX_CELL_CHARS
-            {
-                *text = text.chars().take(MAX_CELL_CHARS).chain(['…']).collect();
-                self.cut_cells += 1;
-            }
-            self.bytes += cell.as_str().map_or(8, str::len);
+        for (index, cell) in row.iter_mut().enumerate() {
+            cut(cell, MAX_SEARCHED_CHARS);
+            self.redactor.cell(self.rows.columns.get(index).map_or("", String::as_str), cell);
+            self.cut_cells += usize::from(cut(cell, MAX_CELL_CHARS));
         }
-        if self.bytes > MAX_TOTAL_BYTES {
-            self.rows.truncated = true;
-            self.rows.notes.push(format!("more rows exist; the result was cut at {MAX_TOTAL_BYTES} bytes"));
-            return false;
+        if self.rows.rows.is_empty() && bytes_of(&row) > MAX_TOTAL_BYTES {
+            // Rows were found, so one is shown: a result without any would say that there are none.
+            self.narrow(&mut row);
+        }
+        self.bytes += bytes_of(&row);
+        if self.bytes > MAX_TOTAL_BYTES && !self.rows.rows.is_empty() {
+            return self.stop(format!("more rows exist; the result was cut at {MAX_TOTAL_BYTES} bytes"));
         }
         self.rows.rows.push(row);
         true
+    }
+
+    /// Every row was read.
+    pub fn is_complete(&self) -> bool {
+        self.complete
     }
 
     pub fn note(&mut self, note: &str) {
@@ -61,13 +78,54 @@ impl Collected {
         }
     }
 
+    /// Something of the result is missing, in words.
+    pub fn cut(&mut self, note: &str) {
+        self.rows.truncated = true;
+        self.note(note);
+    }
+
     pub fn finish(mut self) -> Rows {
         if self.cut_cells > 0 {
-            self.rows.truncated = true;
-            self.rows.notes.push(format!("{} cell(s) cut at {MAX_CELL_CHARS} characters", self.cut_cells));
+            self.cut(&format!("{} cell(s) cut at {MAX_CELL_CHARS} characters or less", self.cut_cells));
+        }
+        if self.redactor.masked() > 0 {
+            self.note(&format!("{} secret value(s) masked", self.redactor.masked()));
         }
         self.rows
     }
+
+    fn stop(&mut self, note: String) -> bool {
+        self.complete = false;
+        self.cut(&note);
+        false
+    }
+
+    /// Shortens the texts of a row so that it fits alone: no character takes more than four bytes, nor a cut mark.
+    fn narrow(&mut self, row: &mut [Value]) {
+        let share = (MAX_TOTAL_BYTES / row.len().max(1)).saturating_sub(CELL_BYTES) / 4;
+        for cell in row {
+            self.cut_cells += usize::from(cut(cell, share.saturating_sub(1)));
+        }
+    }
+}
+
+/// Shortens a text to `max` characters and a mark; whether it did.
+fn cut(cell: &mut Value, max: usize) -> bool {
+    match cell {
+        Value::String(text) => match text.char_indices().nth(max) {
+            Some((end, _)) => {
+                text.truncate(end);
+                text.push('…');
+                true
+            }
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+fn bytes_of(row: &[Value]) -> usize {
+    row.iter().map(|cell| CELL_BYTES + cell.as_str().map_or(0, str::len)).sum()
 }
 
 pub(super) fn signed(number: i64) -> Value {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::ReadOnlySelect;
 use super::collect::{Collected, bytes, signed};
-use super::source::{QueryFault, Rows};
+use super::source::{NO_SUCH_COLUMN, NO_SUCH_TABLE, QueryFault, Rows};
 
 /// Virtual machine instructions between two looks at the clock.
 const PROGRESS_STEPS: i32 = 10_000;
@@ -98,10 +98,13 @@ fn bound(select: &ReadOnlySelect) -> sqlx::query::Query<'_, sqlx::Sqlite, Sqlite
     query
 }
 
+/// Only the kind of fault is taken from SQLite's message: the rest of it may quote data.
 fn fault(error: &sqlx::Error) -> QueryFault {
     match error {
         sqlx::Error::Database(refused) => {
-            QueryFault::Refused { code: refused.code().map(|code| code.into_owned()) }
+            let known = [NO_SUCH_COLUMN, NO_SUCH_TABLE].into_iter().find(|kind| refused.message().contains(kind));
+            let code = known.map(str::to_owned).or_else(|| refused.code().map(|code| code.into_owned()));
+            QueryFault::Refused { code }
         }
         _ => QueryFault::Unavailable,
     }

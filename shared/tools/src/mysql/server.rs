@@ -21,6 +21,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Rounds of a recursive CTE.
 const MAX_RECURSION: u32 = 1000;
 
+#[derive(Clone)]
 pub(super) struct Server {
     options: MySqlConnectOptions,
 }
@@ -54,26 +55,33 @@ impl Server {
             Ok(Err(fault)) => return discard(connection, Err(fault)).await,
             Err(_) => return discard(connection, Err(QueryFault::Unavailable)).await,
         };
+        let running = Running { server: self.clone(), id, stops_when_dropped: true };
         // The server's limit comes first; ours is for a server that does not keep it.
-        let read = tokio::time::timeout(
-            timeout + Duration::from_millis(500),
-            read(&mut connection, select, max_rows),
-        )
-        .await;
+        let ours = timeout + Duration::from_millis(500);
+        let read = tokio::time::timeout(ours, read(&mut connection, select, max_rows)).await;
         match read {
-            Ok(result) => {
-                let whole = matches!(&result, Ok(rows) if !rows.truncated);
-                if !whole {
-                    // An unread remainder or an error: stop it there and never look at this connection again.
-                    self.kill(id).await;
-                    return discard(connection, result).await;
-                }
+            Ok(Ok(mut collected)) if collected.is_complete() => {
+                running.ended();
+                let _ = tokio::time::timeout(CONNECT_TIMEOUT, warnings(&mut connection, &mut collected)).await;
                 let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.execute("ROLLBACK")).await;
                 let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.close()).await;
-                result
+                Ok(collected.finish())
+            }
+            Ok(Ok(collected)) => {
+                // The server may still be at work on what nobody will read.
+                running.stop().await;
+                discard(connection, Ok(collected.finish())).await
+            }
+            Ok(Err(fault @ QueryFault::Refused { .. })) => {
+                running.ended();
+                discard(connection, Err(fault)).await
+            }
+            Ok(Err(fault)) => {
+                running.stop().await;
+                discard(connection, Err(fault)).await
             }
             Err(_) => {
-                self.kill(id).await;
+                running.stop().await;
                 discard(connection, Err(QueryFault::TooSlow)).await
             }
         }
@@ -92,6 +100,38 @@ impl Server {
             let statement = AssertSqlSafe(format!("KILL QUERY {id}"));
             let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.execute(statement)).await;
             let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.close()).await;
+        }
+    }
+}
+
+/// A statement that the server works on. A server does not notice that its client went away, so a call that is cancelled or
+/// dropped at its deadline stops the statement too.
+struct Running {
+    server: Server,
+    id: u64,
+    stops_when_dropped: bool,
+}
+
+impl Running {
+    /// The server is done with it.
+    fn ended(mut self) {
+        self.stops_when_dropped = false;
+    }
+
+    /// Still armed while it waits: a drop in the middle of stopping stops it again, which is harmless.
+    async fn stop(mut self) {
+        self.server.kill(self.id).await;
+        self.stops_when_dropped = false;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.stops_when_dropped
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let (server, id) = (self.server.clone(), self.id);
+            runtime.spawn(async move { server.kill(id).await });
         }
     }
 }
@@ -162,7 +202,7 @@ async fn read(
     connection: &mut MySqlConnection,
     select: &ReadOnlySelect,
     max_rows: u32,
-) -> Result<Rows, QueryFault> {
+) -> Result<Collected, QueryFault> {
     let mut collected = Collected::new(max_rows);
     let mut rows = bound(select).fetch(connection);
     while let Some(row) = rows.next().await {
@@ -173,7 +213,21 @@ async fn read(
             break;
         }
     }
-    Ok(collected.finish())
+    Ok(collected)
+}
+
+/// What the server cut without an error. Only the codes are read: the texts may quote data.
+async fn warnings(connection: &mut MySqlConnection, collected: &mut Collected) {
+    // A prepared statement would replace the list that it asks for.
+    let Ok(rows) = sqlx::raw_sql("SHOW WARNINGS").fetch_all(connection).await else { return };
+    for row in rows {
+        match row.try_get_unchecked::<u32, _>("Code") {
+            Ok(1260) => collected.cut("the server cut a GROUP_CONCAT at its limit"),
+            Ok(RECURSION_CUT) => collected
+                .cut(&format!("a recursive WITH was stopped after {MAX_RECURSION} rounds; its result is not whole")),
+            _ => {}
+        }
+    }
 }
 
 /// The original text with its parameters as values.

@@ -19,7 +19,7 @@ pub struct BusinessDatabase {
     pub description: String,
     pub policy: Policy,
     pub tables: Vec<TableNote>,
-    /// Rows shown at most; one more is read to know that there are more.
+    /// Rows shown at most, never none; one more is read to know that there are more.
     pub max_rows: u32,
     backend: Backend,
 }
@@ -38,6 +38,10 @@ pub struct Rows {
     pub truncated: bool,
     pub notes: Vec<String>,
 }
+
+/// SQLite has one code for both, so these stand for a code.
+pub(super) const NO_SUCH_COLUMN: &str = "no such column";
+pub(super) const NO_SUCH_TABLE: &str = "no such table";
 
 /// Why a SELECT gave nothing. No vendor text: it may quote data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -87,7 +91,7 @@ impl BusinessDatabase {
             description: description.to_owned(),
             policy,
             tables,
-            max_rows,
+            max_rows: max_rows.max(1),
             backend,
         })
     }

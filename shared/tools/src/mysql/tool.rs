@@ -11,9 +11,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::ReadOnlySelect;
-use super::source::{BusinessDatabase, QueryFault, Rows};
+use super::source::{BusinessDatabase, NO_SUCH_COLUMN, NO_SUCH_TABLE, QueryFault, Rows};
 use crate::arguments;
-use crate::redaction::Redactor;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,8 +112,8 @@ fn told(fault: &QueryFault) -> ToolFailure {
         ),
         QueryFault::Refused { code } => {
             let hint = match code.as_deref() {
-                Some("1054") => "a column does not exist; use the columns in this tool's description",
-                Some("1146") => "a table does not exist here",
+                Some("1054" | NO_SUCH_COLUMN) => "a column does not exist; use the columns in this tool's description",
+                Some("1146" | NO_SUCH_TABLE) => "a table does not exist here",
                 Some("1055") => "every selected column must be grouped or aggregated",
                 Some("1064") => "the server does not accept this syntax",
                 Some("1142" | "1143" | "1044") => "the database user may not read that",
@@ -126,17 +125,8 @@ fn told(fault: &QueryFault) -> ToolFailure {
     ToolFailure::Tell { code, message }
 }
 
-/// Cells are masked before anything of them is stored or shown.
-fn output(call: &ToolCallContext, source: &str, mut rows: Rows) -> ToolOutput {
-    let mut redactor = Redactor::new();
-    for row in &mut rows.rows {
-        for (column, cell) in rows.columns.iter().zip(row) {
-            redactor.cell(column, cell);
-        }
-    }
-    if redactor.masked() > 0 {
-        rows.notes.push(format!("{} secret value(s) masked", redactor.masked()));
-    }
+/// The cells come masked: nothing of them was stored or shown before.
+fn output(call: &ToolCallContext, source: &str, rows: Rows) -> ToolOutput {
     let raw = json!({ "columns": rows.columns, "rows": rows.rows, "truncated": rows.truncated });
     let projection = Projection::Mysql(MysqlToolResult {
         tool_call_id: call.id.clone(),
