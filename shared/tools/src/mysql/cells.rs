@@ -12,14 +12,11 @@ pub(super) fn read(row: &MySqlRow, index: usize, collected: &mut Collected) -> V
         collected.note("a cell could not be read");
         return Value::Null;
     };
-    if value.is_null() {
-        return Value::Null;
-    }
     let name = value.type_info().name().to_owned();
     // TINYINT(1) is called BOOLEAN with and without a sign.
     let has_sign = !<u8 as Type<MySql>>::compatible(&value.type_info());
+    // Not `is_null`, which takes a zero date for a NULL.
     let Some(raw) = raw(value) else {
-        collected.note("a cell could not be read");
         return Value::Null;
     };
     match name.as_str() {
@@ -44,6 +41,7 @@ pub(super) fn read(row: &MySqlRow, index: usize, collected: &mut Collected) -> V
     }
 }
 
+/// `None` for NULL.
 fn raw(value: MySqlValueRef<'_>) -> Option<&[u8]> {
     <&[u8] as Decode<MySql>>::decode(value).ok()
 }

@@ -102,10 +102,32 @@ fn bound(select: &ReadOnlySelect) -> sqlx::query::Query<'_, sqlx::Sqlite, Sqlite
 fn fault(error: &sqlx::Error) -> QueryFault {
     match error {
         sqlx::Error::Database(refused) => {
-            let known = [NO_SUCH_COLUMN, NO_SUCH_TABLE].into_iter().find(|kind| refused.message().contains(kind));
+            let known =
+                [NO_SUCH_COLUMN, NO_SUCH_TABLE].into_iter().find(|kind| refused.message().contains(kind));
             let code = known.map(str::to_owned).or_else(|| refused.code().map(|code| code.into_owned()));
             QueryFault::Refused { code }
         }
         _ => QueryFault::Unavailable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Executor;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn nothing_can_be_written_even_without_the_guard() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("shop.db").display());
+        let create: SqliteConnectOptions = url.parse().unwrap();
+        let mut writer = create.create_if_missing(true).connect().await.unwrap();
+        writer.execute("CREATE TABLE orders (id INTEGER)").await.unwrap();
+        let mut reader = Embedded::new(&url).unwrap().options.connect().await.unwrap();
+        for statement in ["INSERT INTO orders VALUES (1)", "DROP TABLE orders", "CREATE TEMP TABLE t (id)"] {
+            assert!(reader.execute(statement).await.is_err(), "{statement}");
+        }
+        assert!(reader.execute("SELECT id FROM orders").await.is_ok());
     }
 }

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlRow};
 use sqlx::{AssertSqlSafe, Column, ConnectOptions, Connection, Executor, Row};
+use tokio_util::task::TaskTracker;
 
 use super::ReadOnlySelect;
 use super::cells;
@@ -20,10 +21,15 @@ const SQL_MODE: &str =
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Rounds of a recursive CTE.
 const MAX_RECURSION: u32 = 1000;
+/// Warnings that something was left out: MariaDB ends a deep recursion with a warning only.
+const CUT_GROUP_CONCAT: u32 = 1260;
+const CUT_RECURSION: u32 = 1931;
 
 #[derive(Clone)]
 pub(super) struct Server {
     options: MySqlConnectOptions,
+    /// Stops of statements whose callers are gone; each ends within a few connect timeouts.
+    stops: TaskTracker,
 }
 
 /// The two servers spell the time limit and the recursion limit differently.
@@ -39,7 +45,8 @@ impl Server {
         // The statements that this option would send are ours to send and verify.
         let options =
             options.pipes_as_concat(false).no_engine_substitution(false).set_names(false).timezone(None);
-        Some(Self { options: options.statement_cache_capacity(0).disable_statement_logging() })
+        let options = options.statement_cache_capacity(0).disable_statement_logging();
+        Some(Self { options, stops: TaskTracker::new() })
     }
 
     pub async fn select(
@@ -62,7 +69,8 @@ impl Server {
         match read {
             Ok(Ok(mut collected)) if collected.is_complete() => {
                 running.ended();
-                let _ = tokio::time::timeout(CONNECT_TIMEOUT, warnings(&mut connection, &mut collected)).await;
+                let _ =
+                    tokio::time::timeout(CONNECT_TIMEOUT, warnings(&mut connection, &mut collected)).await;
                 let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.execute("ROLLBACK")).await;
                 let _ = tokio::time::timeout(CONNECT_TIMEOUT, connection.close()).await;
                 Ok(collected.finish())
@@ -131,7 +139,7 @@ impl Drop for Running {
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let (server, id) = (self.server.clone(), self.id);
-            runtime.spawn(async move { server.kill(id).await });
+            self.server.stops.spawn_on(async move { server.kill(id).await }, &runtime);
         }
     }
 }
@@ -222,9 +230,10 @@ async fn warnings(connection: &mut MySqlConnection, collected: &mut Collected) {
     let Ok(rows) = sqlx::raw_sql("SHOW WARNINGS").fetch_all(connection).await else { return };
     for row in rows {
         match row.try_get_unchecked::<u32, _>("Code") {
-            Ok(1260) => collected.cut("the server cut a GROUP_CONCAT at its limit"),
-            Ok(RECURSION_CUT) => collected
-                .cut(&format!("a recursive WITH was stopped after {MAX_RECURSION} rounds; its result is not whole")),
+            Ok(CUT_GROUP_CONCAT) => collected.cut("the server cut a GROUP_CONCAT at its limit"),
+            Ok(CUT_RECURSION) => collected.cut(&format!(
+                "a recursive WITH was stopped after {MAX_RECURSION} rounds; its result is not whole"
+            )),
             _ => {}
         }
     }

@@ -112,7 +112,9 @@ fn told(fault: &QueryFault) -> ToolFailure {
         ),
         QueryFault::Refused { code } => {
             let hint = match code.as_deref() {
-                Some("1054" | NO_SUCH_COLUMN) => "a column does not exist; use the columns in this tool's description",
+                Some("1054" | NO_SUCH_COLUMN) => {
+                    "a column does not exist; use the columns in this tool's description"
+                }
                 Some("1146" | NO_SUCH_TABLE) => "a table does not exist here",
                 Some("1055") => "every selected column must be grouped or aggregated",
                 Some("1064") => "the server does not accept this syntax",
