@@ -1,5 +1,5 @@
 //! Every question of every scenario, asked over HTTP of an installation whose provider is the offline model.
-//! Route, outcome, conclusion and evidence are as `scenario.toml` says, and nothing that it forbids is claimed.
+//! Route, outcome, conclusion and evidence are as `scenario.toml` says; nothing that it forbids is claimed.
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -72,8 +72,8 @@ async fn red_herring() -> anyhow::Result<()> {
     is_answered("red-herring").await
 }
 
-/// Asks the scenario's questions in turn, each in a session of its own; what is wrong with all of them is told
-/// together.
+/// Asks the scenario's questions in turn, each in a session of its own; what is wrong with all of them is
+/// told together.
 async fn is_answered(name: &str) -> anyhow::Result<()> {
     let world = world(Script::new().otherwise_offline()).scenario(name).start().await?;
     let mut wrong = Vec::new();

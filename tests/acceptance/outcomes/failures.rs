@@ -1,6 +1,6 @@
 //! Failures of the model, of time, and of the client's patience.
 //!
-//! INTERNAL is a panic inside a run. Nothing that can be sent over HTTP makes one, so it is tested with fakes,
+//! INTERNAL is a panic inside a run. Nothing sent over HTTP makes one, so it is tested with fakes,
 //! where runs are supervised.
 
 use std::time::Duration;
