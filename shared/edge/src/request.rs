@@ -96,8 +96,7 @@ impl From<Refused> for Problem {
                 Self::new(Code::SessionBusy, detail).about_run(run_id)
             }
             Refused::RunInProgress { run_id } => {
-                let detail =
-                    "the run that this Idempotency-Key started is still active; ask GET /api/runs/ and the run_id given here";
+                let detail = "the run that this Idempotency-Key started is still active; ask GET /api/runs/ and the run_id given here";
                 Self::new(Code::RunInProgress, detail).about_run(run_id)
             }
             Refused::RateLimited { limit, retry_after_seconds } => {

@@ -45,6 +45,9 @@ impl MariaDb {
         let folder = tempfile::tempdir()?;
         let data = folder.path().join("data");
         copy_folder(template, &data)?;
+        // A starting server clears its temporary folder, so servers must not share one.
+        let temporary = folder.path().join("tmp");
+        fs::create_dir(&temporary)?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let log = fs::File::create(folder.path().join("server.log"))?;
         let server = Command::new(program)
@@ -52,6 +55,7 @@ impl MariaDb {
             .args(["--character-set-server=utf8mb4", "--innodb-flush-log-at-trx-commit=0"])
             .args(["--innodb-buffer-pool-size=64M", "--performance-schema=OFF"])
             .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--tmpdir={}", temporary.display()))
             .arg(format!("--port={port}"))
             .arg(format!("--socket={}", folder.path().join("s").display()))
             .stdin(Stdio::null())

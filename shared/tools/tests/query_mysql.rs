@@ -7,6 +7,8 @@
 
 #[path = "query_mysql/cases.rs"]
 mod cases;
+#[path = "query_mysql/column_types.rs"]
+mod column_types;
 #[path = "query_mysql/failures.rs"]
 mod failures;
 #[path = "query_mysql/limits.rs"]
@@ -21,5 +23,3 @@ mod shop;
 mod sqlite;
 #[path = "query_mysql/time.rs"]
 mod time;
-#[path = "query_mysql/types.rs"]
-mod types;
