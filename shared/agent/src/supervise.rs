@@ -37,8 +37,8 @@ pub struct Chat {
     pub clock: Arc<dyn Clock>,
     pub budget: BudgetLimits,
     pub caller_limits: CallerLimits,
-    /// Owns each run's task: a run whose stream was dropped finishes (or is cancelled) under it, and a process that ends
-    /// awaits it.
+    /// Owns each run's task: a run whose stream was dropped finishes (or is cancelled) under it. A process that is ended
+    /// takes its runs along; the sweep ends them.
     pub tasks: TaskTracker,
 }
 

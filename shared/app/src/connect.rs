@@ -1,5 +1,5 @@
-//! The one place where ports meet their implementations. Nothing here does IO: clients connect at their first use, so that a
-//! cold start costs what its first event needs.
+//! The one place where ports meet their implementations. It reads the `DATA_SOURCES` file and does no other IO: clients connect
+//! at their first use, so that a cold start costs what its first event needs.
 
 use std::sync::Arc;
 
