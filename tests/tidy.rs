@@ -25,6 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// Foreign crates that only some of ours may use directly.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("anyhow", &["app", "chat", "api", "maintenance", "testkit", "acceptance"]),
+    ("aws-sdk-cloudwatchlogs", &["tools"]),
     ("aws-sdk-dynamodb", &["stores"]),
     ("lambda_http", &["chat", "api", "maintenance", "testkit"]),
     ("reqwest", &["llm", "cli", "testkit", "acceptance"]),
