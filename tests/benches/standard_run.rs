@@ -112,12 +112,17 @@ fn data_sources(folder: &Path) -> anyhow::Result<PathBuf> {
     let at = now.format(&time::format_description::well_known::Rfc3339)?;
     for (kilobytes, lines) in [(1, 1), (4, 9), (16, 44)] {
         let service = format!("bench-{kilobytes}k");
+        // Lines of one kind fold into one pattern: each says something else, so that evidence grows with them.
         let line = |n: usize| {
-            let message = format!(
-                "request {n} took {} ms, {}",
-                100 + n,
-                "and said nothing else of interest; ".repeat(5)
-            );
+            let word = |place: usize| -> String {
+                let mut seed = n * 31 + place * 7 + 1;
+                let letters = std::iter::repeat_with(|| {
+                    seed = (seed * 1103 + 12345) % 65521;
+                    char::from(b'a' + (seed % 26) as u8)
+                });
+                letters.take(6).collect()
+            };
+            let message = (0..30).map(word).collect::<Vec<_>>().join(" ");
             format!(
                 "{}\n",
                 json!({ "timestamp": at, "level": "INFO", "service": service, "message": message })

@@ -11,6 +11,7 @@ use domain::ids::{RunId, SessionId};
 use domain::question::PreviousTurn;
 use domain::run::{Limits, Run, Terminal};
 use futures_util::FutureExt;
+use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -28,6 +29,9 @@ use crate::run::{Drive, Engine};
 
 /// Lease time beyond the run's hard deadline: clocks differ a little.
 const LEASE_SLACK: Duration = Duration::from_secs(10);
+
+/// From a run's id to its row, at the most: both of admission's store calls, and clocks that differ a little.
+const RECORD_TIME: Duration = Duration::from_secs(3 * ADMISSION_TIMEOUT.as_secs() + LEASE_SLACK.as_secs());
 
 /// The chat use case.
 pub struct Chat {
@@ -71,9 +75,16 @@ impl Chat {
         };
         let ctx =
             RunContext::new(run_id, session_id, question.caller.clone(), self.clock.clone(), question.limits);
-        match self.admit(&ctx, &question).await? {
+        let mut admission = self.admit(&ctx, &question).await?;
+        if let Admission::Replay { run_id } = admission {
+            if let Some(events) = self.replay(&ctx, &question, run_id).await? {
+                return Ok(Started::Replay(events));
+            }
+            admission = self.admit(&ctx, &question).await?;
+        }
+        match admission {
             Admission::Admitted => {}
-            Admission::Replay { run_id } => return self.replay(&question, run_id).await.map(Started::Replay),
+            Admission::Replay { run_id } => return Err(Refused::RunInProgress { run_id }),
             Admission::SessionBusy { run_id } => return Err(Refused::SessionBusy { run_id }),
             Admission::RateLimited { limit, retry_after_seconds } => {
                 return Err(Refused::RateLimited { limit, retry_after_seconds });
@@ -123,12 +134,23 @@ impl Chat {
         }
     }
 
-    async fn replay(&self, question: &Question, run_id: RunId) -> Result<Vec<RunEvent>, Refused> {
-        match in_time(self.ledger.run(run_id, &question.caller)).await? {
-            Some(row) => replay(row),
-            // Admitted a moment ago, its row not written yet.
-            None => Err(Refused::RunInProgress { run_id }),
+    /// The stored events of the key's run; `None` if its function died before it wrote the run's row: the key is free then.
+    async fn replay(
+        &self,
+        ctx: &RunContext,
+        question: &Question,
+        run_id: RunId,
+    ) -> Result<Option<Vec<RunEvent>>, Refused> {
+        if let Some(row) = in_time(self.ledger.run(run_id, &question.caller)).await? {
+            return replay(row).map(Some);
         }
+        if !never_recorded(run_id, ctx.now()) {
+            return Err(Refused::RunInProgress { run_id });
+        }
+        tracing::warn!(run.id = %run_id, "an admission without a run gave its key back");
+        let key = question.idempotency_key.as_deref();
+        in_time(self.control.withdraw(run_id, &ctx.session_id, &ctx.caller, key)).await?;
+        Ok(None)
     }
 
     /// Undoes an admission whose run never started, so that the caller may try again with the same key.
@@ -178,6 +200,12 @@ impl Chat {
         });
         self.conclude(&ctx, &run, terminal, &progress, &audit).await;
     }
+}
+
+/// Whether a run without a row is past the time in which its function could still have written one.
+fn never_recorded(run_id: RunId, now: OffsetDateTime) -> bool {
+    let made = run_id.made_at_seconds().and_then(|seconds| i64::try_from(seconds).ok());
+    made.is_some_and(|made| now.unix_timestamp() - made > RECORD_TIME.as_secs() as i64)
 }
 
 /// Admission's store calls are bounded before the run's own clock matters.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::events::{FailureCode, RunEvent};
+use domain::ids::RunId;
 use domain::question::{Intent, PreviousTurn};
 use domain::release::Outcome;
 
@@ -295,6 +296,30 @@ async fn the_same_key_of_a_running_run_is_a_conflict_and_of_an_abandoned_one_a_f
     let told = world.listen(handle).await;
     assert_eq!(told.failure(), FailureCode::DeadlineExceeded, "another writer was first: its state stands");
     assert!(world.ledger.commits.lock().unwrap().is_empty());
+}
+
+/// A run of this age, as its id tells it.
+fn run_made(world: &World, seconds_ago: u64) -> RunId {
+    let now = u64::try_from(world.clock.now().unix_timestamp()).unwrap();
+    let made = uuid::Timestamp::from_unix(uuid::NoContext, now - seconds_ago, 0);
+    RunId::new(uuid::Uuid::new_v7(made))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_run_was_never_recorded_starts_a_run_once_nobody_can_record_it_any_more() {
+    let world = World::new();
+    world.script_diagnosis();
+    let fresh = run_made(&world, 5);
+    world.control.holds_key("k1", fresh);
+    match world.refused(keyed(&world)).await {
+        Refused::RunInProgress { run_id } => assert_eq!(run_id, fresh),
+        other => panic!("{other}"),
+    }
+    world.control.holds_key("k1", run_made(&world, 60));
+    let Started::Live(handle) = world.chat().start(keyed(&world)).await.unwrap() else {
+        panic!("a new run was expected")
+    };
+    world.listen(handle).await.content();
 }
 
 #[tokio::test(start_paused = true)]

@@ -30,6 +30,11 @@ impl RunId {
         let uuid = Uuid::try_parse(text).map_err(|_| invalid)?;
         if uuid.hyphenated().to_string() == text { Ok(Self(uuid)) } else { Err(invalid) }
     }
+
+    /// When the id was made, in whole seconds since 1970; `None` if it isn't one of version 7.
+    pub fn made_at_seconds(self) -> Option<u64> {
+        self.0.get_timestamp().map(|made| made.to_unix().0)
+    }
 }
 
 impl fmt::Display for RunId {

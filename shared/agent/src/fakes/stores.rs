@@ -338,6 +338,11 @@ impl MemoryControl {
     pub fn keys(&self) -> usize {
         self.keys.lock().unwrap().len()
     }
+
+    /// As if `run_id` had been admitted with this key by the usual caller.
+    pub fn holds_key(&self, key: &str, run_id: RunId) {
+        self.keys.lock().unwrap().insert((super::caller("alice"), key.to_owned()), run_id);
+    }
 }
 
 #[async_trait]
