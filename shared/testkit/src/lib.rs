@@ -5,5 +5,6 @@ pub mod emulator;
 pub mod local;
 pub mod mariadb;
 pub mod provider;
+pub mod redis;
 pub mod scenario;
 pub mod sse;

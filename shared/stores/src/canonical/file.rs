@@ -22,10 +22,8 @@ use domain::ids::{RunId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::sweep;
+use super::{RECORD, STORE, sweep};
 
-const STORE: &str = "canonical store";
-const RECORD: &str = "record";
 /// What the envelope adds to a record's own bytes, generously.
 const ENVELOPE_BYTES: usize = 256;
 /// A process looks for expired runs at most this often, in seconds.
