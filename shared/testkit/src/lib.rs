@@ -2,6 +2,7 @@
 
 pub mod dynamo;
 pub mod emulator;
+pub mod fault_proxy;
 pub mod local;
 pub mod mariadb;
 pub mod provider;

@@ -1,7 +1,10 @@
 //! What a Redis that fails does to the store: it recovers by itself where the next command can, fails closed where not, and never
 //! hangs.
 
+use std::time::Duration;
+
 use agent::ports::StoreError;
+use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::redis::{self, NOT_INSTALLED, Redis};
 
 use crate::redis::open;
@@ -105,4 +108,58 @@ async fn a_password_that_is_wrong_or_was_changed_is_a_refusal_without_the_passwo
         cause = error.source();
     }
     assert!(!told.contains("not-the-one"), "{told}");
+}
+
+/// What a proxy in front of the server does to a write, and what the store says of it.
+#[tokio::test]
+async fn networks_that_fail_in_every_way() {
+    let Some(server) = Redis::start().await.unwrap() else { return eprintln!("{NOT_INSTALLED}") };
+    for (fault, survives) in [
+        (Fault::Delay(Duration::from_millis(30)), true),
+        (Fault::Throttle(2000), true),
+        (Fault::BlackHole, false),
+        (Fault::LostAnswers, false),
+        (Fault::Cut, false),
+        (Fault::Reset, false),
+    ] {
+        let proxy = FaultProxy::start(server.port()).await.unwrap();
+        let store = open(&format!("redis://127.0.0.1:{}", proxy.port()));
+        let call = format!("{fault:?}").replace(['(', ')'], "-");
+        store.ping().await.unwrap();
+        proxy.set(fault);
+        let written = store.start(&started(RUN, &call)).await;
+        assert_eq!(written.is_ok(), survives, "{fault:?}: {written:?}");
+        assert!(survives || is_unavailable(&written), "{fault:?}");
+        proxy.set(Fault::None);
+        // Whether the lost write happened is read, not guessed; and the store works again by itself.
+        let stored = store.read(run(RUN), &[id(&call)]).await.unwrap();
+        assert_eq!(stored.len(), usize::from(survives || fault == Fault::LostAnswers), "{fault:?}");
+    }
+}
+
+/// The first try is carried out but its answer is lost with the connection; the second one finds its own write.
+#[tokio::test]
+async fn a_write_whose_answer_was_lost_is_recognised_as_its_own() {
+    let Some(server) = Redis::start().await.unwrap() else { return eprintln!("{NOT_INSTALLED}") };
+    let proxy = FaultProxy::start(server.port()).await.unwrap();
+    let store = open(&format!("redis://127.0.0.1:{}", proxy.port()));
+    store.ping().await.unwrap();
+    for call in ["call_1", "call_2"] {
+        proxy.set(Fault::LostAnswers);
+        let record = started(RUN, call);
+        let writing = store.start(&record);
+        let mending = async {
+            while server.cli(&["EXISTS", &format!("superbiz:1:run:{{{RUN}}}:call:{call}")]).unwrap() != "1" {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            proxy.set(Fault::Cut);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            proxy.set(Fault::None);
+        };
+        let (written, ()) = tokio::join!(writing, mending);
+        written.unwrap();
+    }
+    let mut other = started(RUN, "call_1");
+    other.started_at = "2026-01-01T00:00:09Z".to_owned();
+    assert!(matches!(store.start(&other).await, Err(StoreError::Conflict { .. })));
 }
