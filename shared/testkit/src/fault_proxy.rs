@@ -136,8 +136,7 @@ async fn pass(
     is_answer: bool,
 ) {
     let mut buffer = vec![0; 16 * 1024];
-    loop {
-        let Ok(read @ 1..) = from.read(&mut buffer).await else { break };
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let fault = *faults.borrow();
         match fault {
             Fault::BlackHole => continue,
