@@ -174,6 +174,7 @@ impl ToolBoundary {
             timeout,
             now: ctx.now(),
             cancelled,
+            pseudonyms: ctx.pseudonyms.clone(),
         };
         let output = match ctx.bound(tokio::time::timeout(timeout + TOOL_GRACE, tool.run(call))).await? {
             Ok(Ok(output)) => output,

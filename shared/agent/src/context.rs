@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::Clock;
+use crate::ports::{Clock, Pseudonyms};
 
 /// Why a wait ended before its future did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,7 @@ pub struct RunContext {
     pub session_id: SessionId,
     pub caller: CallerId,
     pub clock: Arc<dyn Clock>,
+    pub pseudonyms: Arc<Pseudonyms>,
     started: Instant,
     limits: TimeLimits,
     cancelled: CancellationToken,
@@ -74,6 +75,7 @@ impl RunContext {
             session_id,
             caller,
             clock,
+            pseudonyms: Arc::default(),
             started: Instant::now(),
             limits,
             cancelled: CancellationToken::new(),

@@ -199,6 +199,7 @@ impl Stage {
             timeout: Duration::from_secs(20),
             now: self.now,
             cancelled: Default::default(),
+            pseudonyms: Default::default(),
         };
         let output = match tool.run(context).await {
             Ok(output) => output,

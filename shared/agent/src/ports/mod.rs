@@ -5,6 +5,7 @@ pub mod clock;
 pub mod documents;
 pub mod ledger;
 pub mod model;
+pub mod pseudonyms;
 pub mod run_control;
 pub mod tool;
 
@@ -13,6 +14,7 @@ pub use clock::{Clock, SystemClock};
 pub use documents::{Chunk, CorpusRevision, DocumentSource};
 pub use ledger::Ledger;
 pub use model::{Message, Model, ModelRequest, ResponseSchema, ToolChoice, ToolSpec};
+pub use pseudonyms::Pseudonyms;
 pub use run_control::{Admission, RunControl};
 pub use tool::{EvidenceTool, ToolCallContext, ToolFailure, ToolOutput};
 

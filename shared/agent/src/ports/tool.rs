@@ -1,5 +1,6 @@
 //! The tool port: schema, description and code of one evidence tool are one object.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,6 +12,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use tokio_util::sync::CancellationToken;
+
+use super::Pseudonyms;
 
 /// What a tool may use for one call.
 #[derive(Debug, Clone)]
@@ -25,6 +28,8 @@ pub struct ToolCallContext {
     /// Wall-clock now, for relative times.
     pub now: OffsetDateTime,
     pub cancelled: CancellationToken,
+    /// The run's numbers for what is masked.
+    pub pseudonyms: Arc<Pseudonyms>,
 }
 
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use super::index::{KnowledgeIndex, words};
 use super::relevance::{Question, coverage};
 use super::*;
 use crate::blocking::Stop;
+use crate::redaction::Redactor;
 
 pub struct Documents(pub Vec<Chunk>);
 
@@ -163,7 +164,7 @@ async fn every_question_finds_its_runbook_in_its_own_corpus_and_among_all() {
     let all = searcher(everything());
     for (scenario, query, wanted) in ON_TOPIC {
         for (searcher, top_k) in [(&searcher(corpus(scenario)), 4), (&all, 8)] {
-            let hits = searcher.search(query, top_k).await.unwrap().hits;
+            let hits = searcher.search(query, top_k, &mut Redactor::new()).await.unwrap().hits;
             assert!(!hits.is_empty(), "{scenario}: {query}");
             let text = serde_json::to_string(&hits).unwrap();
             for word in wanted {
@@ -176,7 +177,7 @@ async fn every_question_finds_its_runbook_in_its_own_corpus_and_among_all() {
 #[tokio::test]
 async fn the_best_hit_of_a_precise_question_is_its_runbook() {
     for (scenario, query, wanted) in ON_TOPIC.iter().filter(|(_, _, wanted)| !wanted.is_empty()) {
-        let hits = searcher(corpus(scenario)).search(query, 4).await.unwrap().hits;
+        let hits = searcher(corpus(scenario)).search(query, 4, &mut Redactor::new()).await.unwrap().hits;
         let best = serde_json::to_string(&hits[..hits.len().min(2)]).unwrap();
         assert!(best.contains(wanted[0]), "{query}: {:?}", titles(&hits));
     }
@@ -188,7 +189,7 @@ async fn a_question_about_something_else_finds_nothing_anywhere() {
     for scenario in SCENARIOS.iter().map(Some).chain([None]) {
         let searcher = searcher(scenario.map_or_else(everything, |scenario| corpus(scenario)));
         for query in OFF_TOPIC {
-            let hits = searcher.search(query, 8).await.unwrap().hits;
+            let hits = searcher.search(query, 8, &mut Redactor::new()).await.unwrap().hits;
             if !hits.is_empty() {
                 wrong.push((scenario, query, titles(&hits)));
             }

@@ -57,7 +57,12 @@ impl Searcher {
     }
 
     /// The best `top_k` (at most 50) excerpts for `query`, secrets masked.
-    pub async fn search(&self, query: &str, top_k: usize) -> Result<Found, SearchError> {
+    pub async fn search(
+        &self,
+        query: &str,
+        top_k: usize,
+        redactor: &mut Redactor,
+    ) -> Result<Found, SearchError> {
         let question = Question::parse(query);
         let index = self.index().await?;
         let top_k = top_k.min(MAX_TOP_K);
@@ -65,7 +70,6 @@ impl Searcher {
         let terms: HashSet<&str> = question.terms().into_iter().map(|(term, _)| term).collect();
         let mut found = Found { hits: Vec::new(), duplicates: 0 };
         let mut bodies: Vec<HashSet<String>> = Vec::new();
-        let mut redactor = Redactor::new();
         let mut relevant: Vec<Candidate<'_>> = candidates
             .into_iter()
             .map(|(chunk, score)| Candidate { chunk, score, words: words(chunk) })
@@ -81,7 +85,7 @@ impl Searcher {
                 continue;
             }
             bodies.push(words.body);
-            found.hits.push(hit(chunk, score, &terms, &mut redactor));
+            found.hits.push(hit(chunk, score, &terms, redactor));
         }
         Ok(found)
     }

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::scenario_tests::{Documents, corpus};
 use super::*;
+use crate::redaction::Redactor;
 
 /// A corpus whose revision a test can move, counting what is read.
 #[derive(Default)]
@@ -57,6 +58,7 @@ fn call(arguments: serde_json::Value, max_bytes: usize) -> ToolCallContext {
         timeout: Duration::from_secs(10),
         now: time::macros::datetime!(2026-11-30 06:30 UTC),
         cancelled: tokio_util::sync::CancellationToken::new(),
+        pseudonyms: Default::default(),
     }
 }
 
@@ -75,10 +77,11 @@ async fn lookup(scenario: &str, arguments: serde_json::Value, max_bytes: usize) 
 async fn concurrent_callers_share_one_build_and_a_new_revision_makes_another() {
     let source = Arc::new(Counting::default());
     let searcher = Searcher::new(Arc::clone(&source) as Arc<dyn DocumentSource>);
+    let (mut first, mut second, mut third) = (Redactor::new(), Redactor::new(), Redactor::new());
     let (a, b, c) = tokio::join!(
-        searcher.search("redis", 4),
-        searcher.search("sentinel", 4),
-        searcher.search("failover", 4)
+        searcher.search("redis", 4, &mut third),
+        searcher.search("sentinel", 4, &mut first),
+        searcher.search("failover", 4, &mut second)
     );
     for found in [a, b, c] {
         let found = found.unwrap();
@@ -87,16 +90,26 @@ async fn concurrent_callers_share_one_build_and_a_new_revision_makes_another() {
     }
     assert_eq!(source.reads.load(Ordering::SeqCst), 1);
     source.revision.store(7, Ordering::SeqCst);
-    assert_eq!(searcher.search("redis", 4).await.unwrap().hits[0].title, "Redis failover 7");
+    assert_eq!(
+        searcher.search("redis", 4, &mut Redactor::new()).await.unwrap().hits[0].title,
+        "Redis failover 7"
+    );
     assert_eq!(source.reads.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
 async fn an_empty_corpus_and_an_empty_question_find_nothing() {
-    assert_eq!(Searcher::new(Arc::new(Documents(vec![]))).search("redis", 4).await.unwrap().hits, []);
+    assert_eq!(
+        Searcher::new(Arc::new(Documents(vec![])))
+            .search("redis", 4, &mut Redactor::new())
+            .await
+            .unwrap()
+            .hits,
+        []
+    );
     let searcher = Searcher::new(Arc::new(Documents(corpus("payment-timeout"))));
     for (query, top_k) in [("", 4), ("怎么办？", 4), ("支付", 0), ("!!!", 4)] {
-        assert_eq!(searcher.search(query, top_k).await.unwrap().hits, [], "{query}");
+        assert_eq!(searcher.search(query, top_k, &mut Redactor::new()).await.unwrap().hits, [], "{query}");
     }
 }
 

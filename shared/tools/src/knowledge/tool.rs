@@ -17,6 +17,7 @@ use super::excerpt::excerpt;
 use super::relevance::Question;
 use super::searcher::{Found, MAX_EXCERPT_CHARS, SearchError, Searcher};
 use crate::arguments;
+use crate::redaction::Redactor;
 
 /// Characters of an excerpt, tried from the front until all hits fit.
 const EXCERPT_CHARS: [usize; 4] = [MAX_EXCERPT_CHARS, 800, 500, 300];
@@ -32,7 +33,8 @@ impl KnowledgeTool {
     }
 
     async fn find(&self, query: &str, top_k: u32, call: &ToolCallContext) -> Result<Found, ToolFailure> {
-        let search = self.searcher.search(query, top_k as usize);
+        let mut redactor = Redactor::of(&call.pseudonyms);
+        let search = self.searcher.search(query, top_k as usize, &mut redactor);
         tokio::select! {
             biased;
             () = call.cancelled.cancelled() => Err(ToolFailure::End(FailureCode::RunCancelled)),

@@ -69,6 +69,12 @@ fn result(
             hidden.len()
         ));
     }
+    if redactor.cleaned() > 0 {
+        notes.push(format!(
+            "invisible or control characters were removed from {} shown texts",
+            redactor.cleaned()
+        ));
+    }
     let sampled = (events.len() as u64) < collector.matched;
     if sampled {
         notes.push(format!(

@@ -23,6 +23,7 @@ pub fn call(arguments: Value, max_bytes: usize) -> ToolCallContext {
         timeout: Duration::from_secs(60),
         now: NOW,
         cancelled: tokio_util::sync::CancellationToken::new(),
+        pseudonyms: Default::default(),
     }
 }
 

@@ -133,7 +133,7 @@ impl EvidenceTool for LogsTool {
             many_services: search.services.len() > 1,
             notes: search.window.notes,
         };
-        let mut redactor = Redactor::new();
+        let mut redactor = Redactor::of(&call.pseudonyms);
         let projection =
             projection::project(&collector, &shown, call.max_bytes, &mut redactor).ok_or_else(|| {
                 tell(

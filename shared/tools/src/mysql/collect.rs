@@ -27,21 +27,25 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    pub fn new(max_rows: u32) -> Self {
+    pub fn new(max_rows: u32, redactor: Redactor) -> Self {
         Self {
             rows: Rows::default(),
             max_rows: max_rows as usize,
             bytes: 0,
             cut_cells: 0,
             complete: true,
-            redactor: Redactor::new(),
+            redactor,
         }
+    }
+
+    pub fn max_rows(&self) -> u32 {
+        u32::try_from(self.max_rows).unwrap_or(u32::MAX)
     }
 
     /// The columns' names, known with the first row.
     pub fn columns(&mut self, names: impl FnOnce() -> Vec<String>) {
         if self.rows.columns.is_empty() {
-            self.rows.columns = names();
+            self.rows.columns = names().iter().map(|name| self.redactor.text(name).into_owned()).collect();
         }
     }
 
@@ -90,6 +94,12 @@ impl Collected {
         }
         if self.redactor.masked() > 0 {
             self.note(&format!("{} secret value(s) masked", self.redactor.masked()));
+        }
+        if self.redactor.cleaned() > 0 {
+            self.note(&format!(
+                "invisible or control characters removed from {} cell(s)",
+                self.redactor.cleaned()
+            ));
         }
         self.rows
     }

@@ -33,7 +33,7 @@ impl Embedded {
     pub async fn select(
         &self,
         select: &ReadOnlySelect,
-        max_rows: u32,
+        collected: Collected,
         timeout: Duration,
     ) -> Result<Rows, QueryFault> {
         let mut connection = self.options.connect().await.map_err(|_| QueryFault::Unavailable)?;
@@ -42,7 +42,7 @@ impl Embedded {
         let mut handle = connection.lock_handle().await.map_err(|_| QueryFault::Unavailable)?;
         handle.set_progress_handler(PROGRESS_STEPS, move || Instant::now() < deadline);
         drop(handle);
-        let result = read(&mut connection, select, max_rows).await;
+        let result = read(&mut connection, select, collected).await;
         let _ = connection.close().await;
         match result {
             Err(_) if Instant::now() >= deadline => Err(QueryFault::TooSlow),
@@ -54,9 +54,8 @@ impl Embedded {
 async fn read(
     connection: &mut SqliteConnection,
     select: &ReadOnlySelect,
-    max_rows: u32,
+    mut collected: Collected,
 ) -> Result<Rows, QueryFault> {
-    let mut collected = Collected::new(max_rows);
     let mut rows = bound(select).fetch(connection);
     while let Some(row) = rows.next().await {
         let row: SqliteRow = row.map_err(|e| fault(&e))?;

@@ -52,11 +52,12 @@ impl Server {
     pub async fn select(
         &self,
         select: &ReadOnlySelect,
-        max_rows: u32,
+        collected: Collected,
         timeout: Duration,
     ) -> Result<Rows, QueryFault> {
         let mut connection = self.connect().await?;
-        let opened = tokio::time::timeout(CONNECT_TIMEOUT, pin(&mut connection, max_rows, timeout)).await;
+        let opened =
+            tokio::time::timeout(CONNECT_TIMEOUT, pin(&mut connection, collected.max_rows(), timeout)).await;
         let id = match opened {
             Ok(Ok(id)) => id,
             Ok(Err(fault)) => return discard(connection, Err(fault)).await,
@@ -65,7 +66,7 @@ impl Server {
         let running = Running { server: self.clone(), id, stops_when_dropped: true };
         // The server's limit comes first; ours is for a server that does not keep it.
         let ours = timeout + Duration::from_millis(500);
-        let read = tokio::time::timeout(ours, read(&mut connection, select, max_rows)).await;
+        let read = tokio::time::timeout(ours, read(&mut connection, select, collected)).await;
         match read {
             Ok(Ok(mut collected)) if collected.is_complete() => {
                 running.ended();
@@ -209,9 +210,8 @@ async fn verify(
 async fn read(
     connection: &mut MySqlConnection,
     select: &ReadOnlySelect,
-    max_rows: u32,
+    mut collected: Collected,
 ) -> Result<Collected, QueryFault> {
-    let mut collected = Collected::new(max_rows);
     let mut rows = bound(select).fetch(connection);
     while let Some(row) = rows.next().await {
         let row: MySqlRow = row.map_err(|e| fault(&e))?;

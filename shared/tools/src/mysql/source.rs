@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::collect::Collected;
 use super::{Dialect, Policy, ReadOnlySelect, server};
+use crate::redaction::Redactor;
 
 /// One allow-listed table, as the model is told about it.
 #[derive(Debug, Clone)]
@@ -115,11 +117,17 @@ impl BusinessDatabase {
         text
     }
 
-    pub async fn select(&self, select: &ReadOnlySelect, timeout: Duration) -> Result<Rows, QueryFault> {
+    pub async fn select(
+        &self,
+        select: &ReadOnlySelect,
+        redactor: Redactor,
+        timeout: Duration,
+    ) -> Result<Rows, QueryFault> {
+        let collected = Collected::new(self.max_rows, redactor);
         match &self.backend {
-            Backend::Server(server) => server.select(select, self.max_rows, timeout).await,
+            Backend::Server(server) => server.select(select, collected, timeout).await,
             #[cfg(feature = "sqlite")]
-            Backend::Embedded(embedded) => embedded.select(select, self.max_rows, timeout).await,
+            Backend::Embedded(embedded) => embedded.select(select, collected, timeout).await,
         }
     }
 }

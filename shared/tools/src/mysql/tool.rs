@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::ReadOnlySelect;
 use super::source::{BusinessDatabase, NO_SUCH_COLUMN, NO_SUCH_TABLE, QueryFault, Rows};
 use crate::arguments;
+use crate::redaction::Redactor;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -88,10 +89,11 @@ impl EvidenceTool for MysqlTool {
                 tell(ToolErrorCode::SqlRefused, format!("{}: {}", refusal.rule.code(), refusal.message))
             })?;
         let timeout = QUERY_TIMEOUT.min(call.timeout.saturating_sub(SESSION_TIME));
+        let redactor = Redactor::of(&call.pseudonyms);
         let rows = tokio::select! {
             biased;
             () = call.cancelled.cancelled() => return Err(tell(ToolErrorCode::Timeout, "the run was cancelled".to_owned())),
-            rows = database.select(&select, timeout) => rows.map_err(|fault| told(&fault))?,
+            rows = database.select(&select, redactor, timeout) => rows.map_err(|fault| told(&fault))?,
         };
         Ok(output(&call, &database.name, rows))
     }

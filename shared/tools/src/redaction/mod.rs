@@ -1,39 +1,76 @@
-//! Masking of secrets in what sources return, before it is stored or shown.
+//! Cleaning and masking of what sources return, before it is stored or shown.
 //!
-//! A secret becomes `[kind:n]`; within one [`Redactor`] the same secret always gets the same number, so that
-//! a reader still sees that two lines are about the same mail address. Linear in the text's length. Ids that
+//! A secret becomes `[kind:n]`; within one run the same secret always gets the same number, so that a reader still sees that
+//! two lines are about the same mail address. Linear in the text's length. Ids that
 //! an engineer searches by (order numbers, trace ids, UUIDs, hosts, addresses) stay.
 
+mod assignments;
 mod cards;
+mod cleaning;
 mod detect;
+mod personal;
+mod tokens;
+mod urls;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
+use agent::ports::Pseudonyms;
 use serde_json::Value;
 
+use assignments::names_a_secret;
+pub use cleaning::clean;
 pub use detect::Kind;
 use detect::Span;
 
 /// Masks the texts of one tool call.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    numbers: HashMap<(Kind, String), usize>,
-    counts: HashMap<Kind, usize>,
+    pseudonyms: Arc<Pseudonyms>,
+    seen: HashSet<(Kind, usize)>,
+    occurrences: BTreeMap<Kind, usize>,
+    hidden: usize,
 }
 
 impl Redactor {
+    /// With numbers of its own.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Distinct secrets masked so far.
-    pub fn masked(&self) -> usize {
-        self.numbers.len()
+    /// With the numbers of a run.
+    pub fn of(pseudonyms: &Arc<Pseudonyms>) -> Self {
+        Self { pseudonyms: pseudonyms.clone(), ..Self::default() }
     }
 
-    /// The text with its secrets masked; borrowed when there are none.
+    /// Distinct secrets masked so far.
+    pub fn masked(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Texts from which hidden or control characters were taken.
+    pub fn cleaned(&self) -> usize {
+        self.hidden
+    }
+
+    /// How often something of each kind was masked.
+    pub fn occurrences(&self) -> &BTreeMap<Kind, usize> {
+        &self.occurrences
+    }
+
+    /// The visible text with its secrets masked; borrowed when nothing had to go.
     pub fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        match cleaning::clean(text) {
+            Cow::Borrowed(text) => self.mask(text),
+            Cow::Owned(text) => {
+                self.hidden += 1;
+                Cow::Owned(self.mask(&text).into_owned())
+            }
+        }
+    }
+
+    fn mask<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let spans = detect::secrets(text);
         if spans.is_empty() {
             return Cow::Borrowed(text);
@@ -52,7 +89,7 @@ impl Redactor {
     /// Masks a database cell in place: text is searched like any other, and a column whose name says that it
     /// holds a secret is masked whole.
     pub fn cell(&mut self, column: &str, cell: &mut Value) {
-        if detect::names_a_secret(column) && !cell.is_null() {
+        if names_a_secret(column) && !cell.is_null() {
             let secret = cell.as_str().map_or_else(|| cell.to_string(), str::to_owned);
             *cell = Value::String(self.placeholder(Kind::Credential, &secret));
         } else {
@@ -78,12 +115,9 @@ impl Redactor {
     }
 
     fn placeholder(&mut self, kind: Kind, secret: &str) -> String {
-        let counts = &mut self.counts;
-        let number = *self.numbers.entry((kind, secret.to_owned())).or_insert_with(|| {
-            let count = counts.entry(kind).or_default();
-            *count += 1;
-            *count
-        });
+        let number = self.pseudonyms.number(kind.as_str(), secret);
+        self.seen.insert((kind, number));
+        *self.occurrences.entry(kind).or_default() += 1;
         format!("[{}:{number}]", kind.as_str())
     }
 }

@@ -72,7 +72,7 @@ fn cells_and_json_are_masked_by_name_and_by_content() {
     let mut redactor = Redactor::new();
     let mut row = [json!("abc"), json!(12345), json!("see tom@example.org"), json!(7), json!(null)];
     for (column, cell) in
-        ["password_hash", "user_secret", "note", "token_count", "api_key"].iter().zip(row.iter_mut())
+        ["login_name", "user_secret", "note", "token_count", "api_key"].iter().zip(row.iter_mut())
     {
         redactor.cell(column, cell);
     }
@@ -104,4 +104,42 @@ proptest! {
         let masked = redact(&format!("{before} password={secret}{after}"));
         prop_assert!(!masked.contains(&secret), "{masked}");
     }
+}
+
+#[derive(serde::Deserialize)]
+struct Case {
+    id: String,
+    text: String,
+    #[serde(default)]
+    secrets: Vec<String>,
+}
+
+fn cases(file: &str) -> Vec<Case> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/redaction");
+    let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn no_secret_of_the_corpus_survives_and_twice_is_once() {
+    let mut faults = Vec::new();
+    for case in cases("secrets.jsonl") {
+        let masked = redact(&case.text);
+        for secret in &case.secrets {
+            if masked.contains(secret.as_str()) {
+                faults.push(format!("{} leaks {secret}: {masked}", case.id));
+            }
+        }
+        if redact(&masked) != masked {
+            faults.push(format!("{} is masked again: {masked} -> {}", case.id, redact(&masked)));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn nothing_of_the_corpus_that_is_no_secret_is_masked() {
+    let damaged = cases("survivors.jsonl").into_iter().filter(|case| redact(&case.text) != case.text);
+    let damaged: Vec<String> = damaged.map(|case| format!("{} {}", case.id, redact(&case.text))).collect();
+    assert!(damaged.is_empty(), "{}", damaged.join("\n"));
 }

@@ -121,6 +121,7 @@ pub fn call(sql: &str, params: Value) -> ToolCallContext {
         timeout: Duration::from_secs(60),
         now: ::time::macros::datetime!(2026-11-30 06:30 UTC),
         cancelled: CancellationToken::new(),
+        pseudonyms: Default::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! JSON verdict a line, in the same order. A line that can't be read gives `{"id"?, "error"}`; no input can abort it.
 
 mod evidence;
+mod redact;
 mod sql;
 
 use std::io::{BufRead, Write};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 /// Judges one line.
 type Judge = Box<dyn Fn(&Value) -> anyhow::Result<Value>>;
 
-const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | cases evidence   (reads JSON lines from standard input)";
+const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | cases evidence | cases redact   (reads JSON lines from standard input)";
 
 /// Bytes of one line at most.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -22,6 +23,7 @@ fn main() -> anyhow::Result<()> {
     let judge: Judge = match kind.as_str() {
         "sql" => sql::judge(options)?,
         "evidence" => Box::new(evidence::judge),
+        "redact" => Box::new(redact::judge),
         _ => anyhow::bail!("unknown kind {kind:?}; {USAGE}"),
     };
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());

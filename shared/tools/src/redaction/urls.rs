@@ -1,0 +1,95 @@
+//! Secrets inside addresses: user information, and the paths of webhooks.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::assignments::is_worth_masking;
+use super::detect::{Kind, Span, is_placeholder, looks_random};
+
+/// A user name alone is none; one of this length and form is a token.
+const TOKEN_CHARS: usize = 16;
+/// A part of a webhook's path of at least this length opens it.
+const HOOK_CHARS: usize = 16;
+
+/// Credentials of addresses without a scheme: Go's `user:password@tcp(host)`, Oracle's `thin:user/password@host`, `scp`-like
+/// `user:password@host:port`.
+static UNSCHEMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?:^|[\s\x22'=(,])(?:",
+        r"[A-Za-z0-9._-]{1,40}:([^\s@/\x22'\[\]]{1,100})@(?:tcp|unix)\(",
+        r"|jdbc:oracle:(?:thin|oci):[A-Za-z0-9._-]{1,40}/([^\s@]{1,100})@)"
+    ))
+    .ok()
+});
+
+pub fn find(text: &str, spans: &mut Vec<Span>) {
+    for (at, mark) in text.match_indices("://") {
+        let start = at + mark.len();
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`');
+        let address = text[start..].split(ends).next().unwrap_or_default();
+        // Another address inside this one has its own turn.
+        let address = address.find("://").map_or(address, |inner| &address[..inner]);
+        let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
+        user_information(start, address, authority, spans);
+        if address.to_ascii_lowercase().contains("hook") {
+            hook(start, address, authority.len(), spans);
+        }
+    }
+    if text.contains('@') {
+        let found = UNSCHEMED.as_ref().into_iter().flat_map(|pattern| pattern.captures_iter(text));
+        for secret in found.filter_map(|found| found.get(1).or_else(|| found.get(2))) {
+            spans.push(Span { start: secret.start(), end: secret.end(), kind: Kind::Credential });
+        }
+    }
+}
+
+/// `user:password@host`; the password may hold an `@`, and, carelessly written, a `/`, so the last `@` that a host follows counts.
+fn user_information(start: usize, address: &str, authority: &str, spans: &mut Vec<Span>) {
+    let careless = address.split(['?', '#']).next().unwrap_or_default();
+    let credentials = match authority.rsplit_once('@') {
+        Some((credentials, _)) => credentials,
+        None => match careless.rsplit_once('@') {
+            Some((credentials, _)) if is_careless(credentials) => credentials,
+            _ => return,
+        },
+    };
+    let secret = match credentials.split_once(':') {
+        Some((_, password)) => {
+            !password.is_empty() && !is_placeholder(credentials) && is_worth_masking(password)
+        }
+        None => credentials.len() >= TOKEN_CHARS && looks_random(credentials),
+    };
+    if secret {
+        spans.push(Span { start, end: start + credentials.len(), kind: Kind::Credential });
+    }
+}
+
+/// A user and the beginning of a password before the first `/`, and no port.
+fn is_careless(credentials: &str) -> bool {
+    let before = credentials.split('/').next().unwrap_or_default();
+    before.split_once(':').is_some_and(|(user, rest)| {
+        !user.contains('.') && !rest.is_empty() && !rest.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+fn hook(start: usize, address: &str, path_from: usize, spans: &mut Vec<Span>) {
+    let path = address[path_from..].split(['?', '#']).next().unwrap_or_default();
+    let mut at = start + path_from;
+    for part in path.split('/') {
+        let plain = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let capitals = plain.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        if plain.len() >= HOOK_CHARS && (looks_random(plain) || capitals) {
+            spans.push(Span { start: at, end: at + plain.len(), kind: Kind::Webhook });
+        }
+        at += part.len() + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_pattern_compiles() {
+        assert!(super::UNSCHEMED.is_some());
+    }
+}
