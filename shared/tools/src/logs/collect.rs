@@ -143,7 +143,7 @@ impl Collector {
         self.group.push_str(service);
         self.group.push('\u{1f}');
         self.group.push_str(line.level.map_or("", Level::as_str));
-        let id = self.miner.assign(&self.group, &line.message);
+        let id = self.miner.assign(&self.group, line.body());
         let late = self.search.window.is_late(at);
         if id == self.patterns.len() {
             self.patterns.push(Pattern {

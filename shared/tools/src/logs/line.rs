@@ -7,6 +7,7 @@ use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use time::OffsetDateTime;
 
+use super::header::Header;
 use super::instant;
 use super::level::Level;
 
@@ -21,6 +22,8 @@ pub struct LogLine<'a> {
     pub service: Option<Cow<'a, str>>,
     pub message: Cow<'a, str>,
     pub trace_id: Option<Cow<'a, str>>,
+    /// Bytes of the message that are no part of what happened: time, level and logger of a plain line.
+    pub header: usize,
     /// Texts of further fields: searched, not shown.
     pub others: Vec<Cow<'a, str>>,
 }
@@ -31,12 +34,17 @@ pub struct LogLine<'a> {
 pub struct BrokenLine;
 
 impl<'a> LogLine<'a> {
-    /// Reads one line: a JSON object, or plain text that may begin with a time and a level.
+    /// Reads one line: a JSON object, or plain text that may begin with a time, a level and more.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BrokenLine> {
+        Self::parse_near(bytes, None)
+    }
+
+    /// Reads one line; a time without a year is of the year that brings it next to `around`.
+    pub fn parse_near(bytes: &'a [u8], around: Option<OffsetDateTime>) -> Result<Self, BrokenLine> {
         if bytes.trim_ascii_start().first() == Some(&b'{') {
             Self::from_json(bytes)
         } else {
-            Ok(Self::from_text(String::from_utf8_lossy(bytes)))
+            Ok(Self::from_text(String::from_utf8_lossy(bytes), around))
         }
     }
 
@@ -64,23 +72,14 @@ impl<'a> LogLine<'a> {
         Ok(line)
     }
 
-    fn from_text(text: Cow<'a, str>) -> Self {
-        let mut words = text.split_whitespace();
-        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let unbracketed = |word: &str| word.trim_matches(['[', ']', '(', ')']).to_owned();
-        // The time is one word, or a date and a time of day.
-        let timestamp = instant::parse(&format!("{} {}", unbracketed(first), unbracketed(second)))
-            .filter(|_| second.contains(':'))
-            .or_else(|| instant::parse(&unbracketed(first)))
-            .map(|found| found.at);
-        // A word within prose isn't a level: only what stands in front of the message, in capitals, is.
-        let level = text
-            .split_whitespace()
-            .take(5)
-            .map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()))
-            .filter(|word| word.len() > 2 && word.bytes().all(|b| b.is_ascii_uppercase()))
-            .find_map(Level::parse);
-        Self { timestamp, level, message: text, ..Self::default() }
+    fn from_text(text: Cow<'a, str>, around: Option<OffsetDateTime>) -> Self {
+        let Header { timestamp, level, length } = Header::parse(&text, around);
+        Self { timestamp, level, message: text, header: length, ..Self::default() }
+    }
+
+    /// The message without its front, which is what kinds of lines are told apart by.
+    pub fn body(&self) -> &str {
+        self.message.get(self.header..).unwrap_or(&self.message)
     }
 
     fn take(&mut self, name: &str, value: Scalar<'a>) {

@@ -24,7 +24,13 @@ pub fn word(word: &str, out: &mut String) {
             parts.run(&rest[..run]);
             run
         } else {
-            parts.out.push(first);
+            // The sign of a number varies with it.
+            let signed = matches!(first, '-' | '+')
+                && rest[1..].starts_with(|c: char| c.is_ascii_digit())
+                && !parts.out.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '>');
+            if !signed {
+                parts.out.push(first);
+            }
             first.len_utf8()
         };
         rest = &rest[length..];

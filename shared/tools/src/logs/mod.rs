@@ -9,6 +9,7 @@ mod arguments;
 mod collect;
 mod events;
 mod files;
+mod header;
 mod instant;
 mod level;
 mod line;
@@ -30,6 +31,8 @@ pub use terms::Terms;
 pub use tool::LogsTool;
 pub use window::{TimeExpression, Window};
 
+#[cfg(test)]
+mod corpora_tests;
 #[cfg(test)]
 mod scenario_tests;
 #[cfg(test)]

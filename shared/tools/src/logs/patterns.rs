@@ -12,7 +12,7 @@ use super::mask::{self, VARIABLE};
 /// Words of a message that take part; the rest is cut.
 const MAX_WORDS: usize = 40;
 /// Share of the words that must agree to join a template.
-const SIMILARITY: f64 = 0.7;
+const SIMILARITY: f64 = 0.75;
 /// Share of the words that must agree literally.
 const LITERAL: f64 = 0.5;
 /// Templates within one leaf; bounds the comparisons per line.
@@ -97,7 +97,8 @@ impl Miner {
 
     fn compare(&mut self, group: &str, text: &str, cut: bool) -> TemplateId {
         let words: Vec<&str> = text.split(' ').collect();
-        let first = words.first().filter(|word| !word.contains(VARIABLE)).copied().unwrap_or_default();
+        let first = words.first().filter(|word| !word.contains(VARIABLE) && !is_path(word)).copied();
+        let first = first.map_or("", |word| numbered(word).unwrap_or(word));
         let leaf = format!("{group}\u{1f}{}\u{1f}{first}", words.len());
         let ids = self.leaves.get(&leaf).map_or(&[][..], Vec::as_slice);
         let best = ids
@@ -150,11 +151,22 @@ fn masked(message: &str, out: &mut String) -> bool {
     let (line, more) =
         message.split_once('\n').map_or((message, false), |(line, rest)| (line, !rest.trim().is_empty()));
     let mut words = line.split_whitespace();
-    for (i, word) in words.by_ref().take(MAX_WORDS).enumerate() {
-        if i > 0 {
+    let start = out.len();
+    for word in words.by_ref().take(MAX_WORDS) {
+        let before = out.len();
+        if before > start {
             out.push(' ');
         }
+        let at = out.len();
         mask::word(word, out);
+        // A list of values is one variable, however long it is.
+        let is_value = out[at..].trim_matches(|c: char| matches!(c, ',' | '[' | ']' | '(' | ')')) == VARIABLE;
+        if is_value && out[start..before].ends_with("<*>,") {
+            out.truncate(before - ','.len_utf8());
+            if word.ends_with(',') {
+                out.push(',');
+            }
+        }
     }
     more || words.next().is_some()
 }
@@ -169,7 +181,9 @@ fn similarity(template: &[Box<str>], words: &[&str]) -> Option<f64> {
         if **own == **word {
             literal += 1;
             fitting += 1;
-        } else if &**own == VARIABLE || fits_variable(own, word) {
+        } else if (is_code(value(own)) && is_code(value(word))) || (is_event(own) && is_event(word)) {
+            return None;
+        } else if &**own == VARIABLE || same_key(own, word) || same_form(own, word) {
             fitting += 1;
         } else if is_code(own) || is_code(word) {
             return None;
@@ -180,25 +194,75 @@ fn similarity(template: &[Box<str>], words: &[&str]) -> Option<f64> {
         .then(|| share(fitting) + share(literal) / 100.0)
 }
 
-/// Whether the template's word is `key=<*>` and `word` has the same key.
-fn fits_variable(own: &str, word: &str) -> bool {
-    own.strip_suffix(VARIABLE).is_some_and(|key| key.ends_with(['=', ':']) && word.starts_with(key))
+/// What stands after `key=`, or the whole word.
+fn value(word: &str) -> &str {
+    word.find(['=', ':']).map_or(word, |i| &word[i + 1..])
+}
+
+/// Whether two words give the same key a value.
+fn same_key(own: &str, word: &str) -> bool {
+    let key = |sign: char| own.find(sign).filter(|i| *i > 0).and_then(|i| own.get(..=i));
+    let kept = own.strip_suffix(VARIABLE).filter(|key| key.ends_with(':'));
+    key('=').or(kept).is_some_and(|key| word.starts_with(key))
+}
+
+/// Whether two words are of a form that varies: paths and addresses, quoted texts, names that differ only in their number.
+fn same_form(own: &str, word: &str) -> bool {
+    let quoted = |text: &str| {
+        let text = text.trim_end_matches([',', '.', ';', ':', ')']);
+        let mut ends = text.chars().next().into_iter().chain(text.chars().last());
+        text.len() > 2
+            && matches!((ends.next(), ends.next()), (Some('"'), Some('"')) | (Some('\''), Some('\'')))
+    };
+    (is_path(own) && is_path(word)) || (quoted(own) && quoted(word)) || {
+        let stem = numbered(own);
+        stem.is_some() && stem == numbered(word)
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    let text = text.trim_start_matches(['(', '[', '"', '\'', '<']);
+    text.contains("://") || (text.starts_with('/') && text.len() > 1) || text.matches('/').count() > 1
+}
+
+/// `eth0:` without its number.
+fn numbered(word: &str) -> Option<&str> {
+    let name = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (!stem.is_empty() && stem.len() < name.len()).then_some(stem)
 }
 
 /// What two words share: `key=<*>` for the same key, else `<*>`.
 fn common(own: &str, word: &str) -> String {
-    match own.find(['=', ':']) {
-        Some(i) if i > 0 && word.get(..=i) == own.get(..=i) => format!("{}{VARIABLE}", &own[..=i]),
+    let key = own.find(['=', ':']).filter(|i| *i > 0 && word.get(..=*i) == own.get(..=*i));
+    match key {
+        Some(i) if !is_path(own) => format!("{}{VARIABLE}", &own[..=i]),
         _ => VARIABLE.to_owned(),
     }
 }
 
-/// `GATEWAY_TIMEOUT`, `QUOTA_EXCEEDED,`, `ERR-REFUSED`: names of what happened.
+/// Words that say what happened: two that differ are two kinds of lines, however much the rest agrees.
+fn is_event(word: &str) -> bool {
+    const EVENTS: [&str; 34] = [
+        "start", "stop", "open", "close", "up", "down", "success", "failure", "begin", "end", "add",
+        "remove", "found", "lost", "sent", "on", "off", "enter", "exit", "acquire", "release", "get", "put",
+        "post", "delete", "patch", "head", "allow", "deny", "ok", "true", "false", "low", "high",
+    ];
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let letters = word.len() >= 2 && word.bytes().all(|b| b.is_ascii_alphabetic());
+    let verb = word.len() >= 5 && (word.ends_with("ed") || word.ends_with("ing"));
+    letters && (verb || EVENTS.iter().any(|event| word.eq_ignore_ascii_case(event)))
+}
+
+/// `GATEWAY_TIMEOUT`, `QUOTA_EXCEEDED,`, `ECONNREFUSED`: names of what happened. A bare word in capitals may as well be a state or
+/// a name, and those vary.
 fn is_code(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    word.len() >= 4
-        && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_' || b == b'-')
-        && word.bytes().any(|b| b.is_ascii_uppercase())
+    let capitals =
+        word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
+    let parted = word.contains(['_', '-']);
+    let errno = word.len() >= 6 && word.starts_with('E') && word.bytes().all(|b| b.is_ascii_uppercase());
+    word.len() >= 4 && capitals && word.bytes().any(|b| b.is_ascii_uppercase()) && (parted || errno)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! JSON verdict a line, in the same order. A line that can't be read gives `{"id"?, "error"}`; no input can abort it.
 
 mod evidence;
+mod patterns;
 mod redact;
 mod sql;
 
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 /// Judges one line.
 type Judge = Box<dyn Fn(&Value) -> anyhow::Result<Value>>;
 
-const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | cases evidence | cases redact   (reads JSON lines from standard input)";
+const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | cases evidence | cases redact | cases patterns   (reads JSON lines from standard input)";
 
 /// Bytes of one line at most.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -23,6 +24,7 @@ fn main() -> anyhow::Result<()> {
     let judge: Judge = match kind.as_str() {
         "sql" => sql::judge(options)?,
         "evidence" => Box::new(evidence::judge),
+        "patterns" => patterns::judge(),
         "redact" => Box::new(redact::judge),
         _ => anyhow::bail!("unknown kind {kind:?}; {USAGE}"),
     };
