@@ -108,9 +108,15 @@ function logs(items) {
 /** @param {Evidence} item */
 function pattern({ values, excerpt }) {
   const seen = el("span", { class: "muted" }, time(values.first_seen), " – ", time(values.last_seen));
-  const head = el("p", {}, badge(t("logs.times", { n: count(values.count) })), " ", seen);
+  const head = el("p", {}, badge(t("logs.times", { n: count(values.count) })), " ", before(values), seen);
   const sample = excerpt && el("p", { class: "muted" }, t("logs.sample"), ": ", el("code", {}, excerpt));
   return el("li", {}, head, el("pre", {}, values.template), sample);
+}
+
+/** How it compares with the equally long window before. @param {any} values */
+function before({ count_before: earlier }) {
+  if (earlier === undefined || earlier === null) return null;
+  return earlier === 0 ? [badge(t("logs.new"), "bad"), " "] : [el("span", { class: "muted" }, t("logs.before", { n: count(earlier) })), " "];
 }
 
 /** @param {Evidence} item */

@@ -101,6 +101,7 @@ fn pool_pattern() -> LogPattern {
     LogPattern {
         template: "pool exhausted after <*> ms".into(),
         count: 412,
+        count_before: Some(3),
         first_seen: "2026-03-02T14:05:11Z".into(),
         last_seen: "2026-03-02T14:22:40Z".into(),
         sample: "pool exhausted after 5003 ms".into(),

@@ -91,6 +91,7 @@ impl ScriptedTool {
                 let pattern = LogPattern {
                     template: "bank call timed out after <*>".into(),
                     count: 42,
+                    count_before: Some(0),
                     first_seen: "2026-03-02T14:05:00Z".into(),
                     last_seen: "2026-03-02T14:20:00Z".into(),
                     sample: text,

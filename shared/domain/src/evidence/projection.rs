@@ -76,6 +76,9 @@ pub struct LogPattern {
     /// The lines' common text, variables as `<*>`.
     pub template: String,
     pub count: u64,
+    /// Lines of it in the equally long window before: 0 is new. Absent when nothing is known of that window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count_before: Option<u64>,
     pub first_seen: String,
     pub last_seen: String,
     pub sample: String,

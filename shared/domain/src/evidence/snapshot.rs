@@ -102,7 +102,7 @@ fn logs(result: &QueryLogsToolResult) -> Vec<VerifiedEvidence> {
         return vec![evidence(None, None, json!({ "matched": 0 }))];
     }
     let patterns = result.patterns.iter().map(|p| {
-        let values = json!({ "template": cut(&p.template, MAX_EXCERPT_BYTES), "count": p.count, "first_seen": p.first_seen, "last_seen": p.last_seen, "matched": result.matched });
+        let values = json!({ "template": cut(&p.template, MAX_EXCERPT_BYTES), "count": p.count, "count_before": p.count_before, "first_seen": p.first_seen, "last_seen": p.last_seen, "matched": result.matched });
         evidence(Some(p.last_seen.clone()), excerpt(&p.sample), values)
     });
     let events = result.events.iter().map(|e| {

@@ -29,6 +29,8 @@ pub struct Collector {
     pub(super) matched: u64,
     pub(super) scanned: u64,
     pub(super) broken: u64,
+    /// Compressed files of which only a part could be unpacked.
+    pub(super) torn_files: u64,
     pub(super) without_time: u64,
     pub(super) without_level: u64,
 }
@@ -39,6 +41,8 @@ pub struct Pattern {
     pub service: String,
     pub level: Option<Level>,
     pub count: u64,
+    /// Lines in the equally long window before.
+    before: u64,
     /// Lines in the later half of the window.
     late: u64,
     pub first: OffsetDateTime,
@@ -53,14 +57,20 @@ pub struct ServiceCount {
     pub matched: u64,
     /// Lines within the window, matching or not.
     pub in_window: u64,
+    /// Lines within the equally long window before, matching or not.
+    pub before: u64,
     /// The nearest lines outside of the window.
     pub last_before: Option<OffsetDateTime>,
     pub first_after: Option<OffsetDateTime>,
 }
 
 impl Pattern {
-    /// Mostly a thing of the window's later half: new or growing.
-    pub fn is_rising(&self) -> bool {
+    /// New or growing against the window before, or, where nothing is known of that, a thing of the window's later half.
+    pub fn is_rising(&self, known_before: bool) -> bool {
+        if known_before {
+            return self.before == 0
+                || (self.count >= self.before.saturating_mul(2) && self.count >= self.before + 3);
+        }
         let early = self.count - self.late;
         self.late >= 3 && self.late >= early.saturating_mul(3)
     }
@@ -91,6 +101,7 @@ impl Collector {
             matched: 0,
             scanned: 0,
             broken: 0,
+            torn_files: 0,
             without_time: 0,
             without_level: 0,
         }
@@ -106,6 +117,20 @@ impl Collector {
         self.broken += 1;
     }
 
+    /// A file that could be read in part only.
+    pub fn torn_file(&mut self) {
+        self.torn_files += 1;
+    }
+
+    /// A file that was left out because all its lines lie outside of both windows, from the first time to the last.
+    pub fn skipped_file(&mut self, (first, last): (OffsetDateTime, OffsetDateTime)) {
+        if let [(_, count)] = self.services.as_mut_slice() {
+            for at in [first, last] {
+                count.place(at, &self.search);
+            }
+        }
+    }
+
     /// Looks at one line.
     pub fn offer(&mut self, line: &LogLine<'_>) {
         self.scanned += 1;
@@ -116,20 +141,27 @@ impl Collector {
             self.without_time += 1;
             return;
         };
-        if !count.place(at, &self.search) {
+        let inside = count.place(at, &self.search);
+        if !(inside || self.search.window.is_before(at)) {
             return;
         }
         let minimum = self.search.min_level;
         if minimum.is_some() && line.level.is_none() {
-            self.without_level += 1;
+            self.without_level += u64::from(inside);
             return;
         }
         let matches =
             line.level >= minimum && self.search.terms.as_ref().is_none_or(|terms| terms.match_line(line));
-        if matches {
+        if matches && inside {
             count.matched += 1;
             let service = service.clone();
             self.keep(&service, at, line);
+        } else if matches {
+            let service = service.clone();
+            let id = self.pattern(&service, at, line);
+            if let Some(pattern) = self.patterns.get_mut(id) {
+                pattern.before += 1;
+            }
         }
     }
 
@@ -139,25 +171,13 @@ impl Collector {
         if self.first.len() < MAX_FIRST {
             self.first.push(Kept::new(at, service, line));
         }
-        self.group.clear();
-        self.group.push_str(service);
-        self.group.push('\u{1f}');
-        self.group.push_str(line.level.map_or("", Level::as_str));
-        let id = self.miner.assign(&self.group, line.body());
         let late = self.search.window.is_late(at);
-        if id == self.patterns.len() {
-            self.patterns.push(Pattern {
-                service: service.to_owned(),
-                level: line.level,
-                count: 0,
-                late: 0,
-                first: at,
-                last: at,
-                sample: cut(&line.message, MAX_SAMPLE_BYTES),
-                newest: Newest::default(),
-            });
-        }
+        let id = self.pattern(service, at, line);
         if let Some(pattern) = self.patterns.get_mut(id) {
+            if pattern.count == 0 {
+                (pattern.first, pattern.last) = (at, at);
+                pattern.sample = cut(&line.message, MAX_SAMPLE_BYTES);
+            }
             pattern.count += 1;
             pattern.late += u64::from(late);
             pattern.first = pattern.first.min(at);
@@ -166,15 +186,55 @@ impl Collector {
         }
     }
 
+    /// The number of the line's pattern, which may be new.
+    fn pattern(&mut self, service: &str, at: OffsetDateTime, line: &LogLine<'_>) -> usize {
+        self.group.clear();
+        self.group.push_str(service);
+        self.group.push('\u{1f}');
+        self.group.push_str(line.level.map_or("", Level::as_str));
+        let id = self.miner.assign(&self.group, line.body());
+        if id == self.patterns.len() {
+            self.patterns.push(Pattern {
+                service: service.to_owned(),
+                level: line.level,
+                count: 0,
+                before: 0,
+                late: 0,
+                first: at,
+                last: at,
+                sample: String::new(),
+                newest: Newest::default(),
+            });
+        }
+        id
+    }
+
+    /// Lines of the pattern in the window before, if that window is known to hold any of its service.
+    pub(super) fn count_before(&self, pattern: &Pattern) -> Option<u64> {
+        self.knows_before(&pattern.service).then_some(pattern.before)
+    }
+
+    fn knows_before(&self, service: &str) -> bool {
+        let place = self.services.binary_search_by(|(known, _)| known.as_str().cmp(service));
+        place.ok().and_then(|place| self.services.get(place)).is_some_and(|(_, count)| count.before > 0)
+    }
+
+    /// Patterns of the window before that no longer occur.
+    pub(super) fn vanished(&self) -> usize {
+        self.patterns.iter().filter(|pattern| pattern.count == 0).count()
+    }
+
     pub(super) fn services(&self) -> impl Iterator<Item = (&str, ServiceCount)> {
         self.services.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// The patterns with their templates, most telling first: failures before warnings before the rest,
-    /// rising ones before steady ones, frequent before rare.
+    /// The patterns with their templates, most telling first: failures before warnings before the rest; among them what is new or
+    /// rising against the equally long window before; then the frequent before the rare.
     pub(super) fn ranked(&self) -> Vec<(String, &Pattern)> {
-        let mut ranked: Vec<(usize, &Pattern)> = self.patterns.iter().enumerate().collect();
-        ranked.sort_by_key(|(id, p)| (std::cmp::Reverse((p.class(), p.is_rising(), p.count)), *id));
+        let occurring = self.patterns.iter().enumerate().filter(|(_, pattern)| pattern.count > 0);
+        let mut ranked: Vec<(usize, &Pattern)> = occurring.collect();
+        let rising = |p: &Pattern| p.is_rising(self.knows_before(&p.service));
+        ranked.sort_by_cached_key(|(id, p)| (std::cmp::Reverse((p.class(), rising(p), p.count)), *id));
         ranked.into_iter().map(|(id, pattern)| (self.miner.text(id), pattern)).collect()
     }
 }
@@ -187,6 +247,7 @@ impl ServiceCount {
             self.in_window += 1;
         } else if at < search.window.start {
             self.last_before = self.last_before.max(Some(at));
+            self.before += u64::from(search.window.is_before(at));
         } else {
             self.first_after = Some(self.first_after.map_or(at, |first| first.min(at)));
         }

@@ -17,6 +17,7 @@ mod mask;
 pub mod patterns;
 mod projection;
 mod reader;
+mod record;
 mod source;
 mod terms;
 mod tool;

@@ -56,7 +56,7 @@ fn result(
     let patterns: Vec<LogPattern> = ranked
         .iter()
         .take(MAX_PATTERNS)
-        .map(|(template, p)| pattern(template, p, shown, text_bytes, redactor))
+        .map(|(template, p)| pattern(template, p, collector.count_before(p), shown, text_bytes, redactor))
         .collect();
     let events = events(&ranked, collector.search().limit, text_bytes, redactor);
     let mut notes = shown.notes.clone();
@@ -91,7 +91,7 @@ fn result(
         matched: collector.matched,
         patterns,
         events,
-        truncated: sampled || !hidden.is_empty(),
+        truncated: sampled || !hidden.is_empty() || collector.torn_files > 0,
         notes,
     }
 }
@@ -99,6 +99,7 @@ fn result(
 fn pattern(
     template: &str,
     pattern: &Pattern,
+    count_before: Option<u64>,
     shown: &Shown,
     text_bytes: usize,
     redactor: &mut Redactor,
@@ -109,6 +110,7 @@ fn pattern(
     LogPattern {
         template: cut(&template, text_bytes),
         count: pattern.count,
+        count_before,
         first_seen: instant::show(pattern.first),
         last_seen: instant::show(pattern.last),
         sample: cut(&redactor.text(&pattern.sample), text_bytes),
@@ -145,8 +147,12 @@ fn counting_notes(collector: &Collector, shown: &Shown) -> Vec<String> {
         }
     };
     count(collector.broken, "broken lines were left out");
+    count(collector.torn_files, "compressed files are damaged and were read in part only");
     count(collector.without_time, "lines without a time could not be placed and were left out");
     count(collector.without_level, "lines without a level were left out by the level filter");
+    if collector.vanished() > 0 && collector.matched > 0 {
+        notes.push(format!("{} patterns of the window before no longer occur", collector.vanished()));
+    }
     if shown.many_services && collector.matched > 0 {
         let mut counts: Vec<(&str, u64)> = collector
             .services()

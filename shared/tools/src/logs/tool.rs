@@ -26,8 +26,9 @@ const MAX_NAMES: usize = 60;
 
 /// What the model is told before the sources and services.
 const ABOUT: &str = "Searches application logs of one service, or of all with service *, in a time window. \
-    Answers with message patterns (template with <*> for what varies, count, first and last \
-    seen, one sample; failures and rising ones first) over all matching lines, and with events \
+    Answers with message patterns (template with <*> for what varies, count, \
+    count_before in the equally long window before (0: new), first and last seen, one sample; failures first, \
+    then what is new or rising) over all matching lines, and with events \
     (the newest line of each pattern). Finding nothing is an observation too. Secrets are \
     masked.\n\
     Times: RFC 3339 (2026-11-30T06:05:00Z), a UTC time of day (06:05, its most recent \

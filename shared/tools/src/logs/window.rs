@@ -109,6 +109,17 @@ impl Window {
         self.start <= at && at < self.end
     }
 
+    /// The equally long window before.
+    pub fn before(&self) -> (OffsetDateTime, OffsetDateTime) {
+        (self.start.checked_sub(self.end - self.start).unwrap_or(self.start), self.start)
+    }
+
+    /// Whether `at` lies in the window before.
+    pub fn is_before(&self, at: OffsetDateTime) -> bool {
+        let (start, end) = self.before();
+        start <= at && at < end
+    }
+
     /// Whether `at` lies in the later half.
     pub fn is_late(&self, at: OffsetDateTime) -> bool {
         at - self.start >= (self.end - self.start) / 2
