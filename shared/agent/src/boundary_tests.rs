@@ -36,7 +36,7 @@ async fn call(world: &World, planned: &PlannedCall) -> Result<Observed, FailureC
 /// What the model is shown, parsed.
 fn shown(observed: &Observed) -> Value {
     assert_eq!(observed.result.shown_bytes, observed.content.len() as u64);
-    serde_json::from_str(&observed.content).unwrap()
+    serde_json::from_str(domain::fence::inside(&observed.content).unwrap()).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -63,7 +63,7 @@ async fn a_call_is_recorded_before_it_runs_and_before_it_is_shown() {
     );
     let stored = record.agent_result.unwrap();
     assert_eq!(
-        observed.content,
+        domain::fence::inside(&observed.content).unwrap(),
         format!(r#"{{"tool":"query_logs","data":{}}}"#, stored.get()),
         "shown as stored, byte for byte"
     );

@@ -1,6 +1,9 @@
 //! What the model is shown of a tool call that ended, well or not, and what the record and the audit keep of it.
+//!
+//! What is shown is fenced ([`domain::fence`]) and never read back: nothing in it can ask the harness for anything.
 
 use domain::evidence::{EvidenceStatus, InvocationStatus, Projection};
+use domain::fence;
 use domain::question::cut;
 use domain::run::ToolResult;
 use domain::tool::{ToolErrorCode, ToolName};
@@ -33,7 +36,8 @@ pub(crate) struct Ended {
 impl Ended {
     /// `shown` is the projection's JSON as it is stored.
     pub fn ready(tool: ToolName, shown: &str, projection: Projection) -> Self {
-        let content = format!(r#"{{"tool":"{}","data":{shown}}}"#, tool.as_str());
+        let json = format!(r#"{{"tool":"{}","data":{shown}}}"#, tool.as_str());
+        let content = fence::around(Some(tool), &json);
         let evidence_status = Some(projection.evidence_status());
         let observed = Observed::new(content, Ok(projection));
         Self { observed, status: InvocationStatus::Ready, evidence_status, error_code: None }
@@ -43,7 +47,8 @@ impl Ended {
         let Refused { code, message } = refused;
         let error = json!({ "code": code, "message": cut(&message, MAX_ERROR_BYTES) });
         // An unknown name is model text; it is repeated to that model and to nobody else.
-        let content = json!({ "tool": cut(name, MAX_NAME_BYTES), "error": error }).to_string();
+        let json = json!({ "tool": cut(name, MAX_NAME_BYTES), "error": error }).to_string();
+        let content = fence::around(ToolName::parse(name), &json);
         let observed = Observed::new(content, Err(code));
         Self { observed, status: InvocationStatus::Failed, evidence_status: None, error_code: Some(code) }
     }

@@ -3,6 +3,7 @@
 use crate::evidence::guard::is_blank;
 use crate::evidence::literals::Haystack;
 use crate::question::Language;
+use crate::verbatim;
 
 /// A reply that names only what the assistant's own fact sheet names. Made only by [`check`].
 #[derive(Debug, Clone)]
@@ -22,11 +23,14 @@ pub const MAX_BYTES: usize = 2 * 1024;
 /// Accepts a model's reply about the assistant, or replaces it by the fixed one.
 ///
 /// A router that was talked into SYSTEM_CHAT must not become a way around the guards: a reply with a number, a time, an id,
-/// an error code, a host name or a quotation that `facts` does not hold, or an over-long one, is not published.
+/// an error code, a host name or a quotation that `facts` does not hold, one that repeats
+/// the harness's instructions, or an over-long one, is not published.
 pub fn check(reply: &str, facts: &str, language: Language) -> SystemReply {
     let text = reply.trim();
-    let plain =
-        !is_blank(text) && text.len() <= MAX_BYTES && Haystack::of_text(facts).missing_from(text).is_empty();
+    let plain = !is_blank(text)
+        && text.len() <= MAX_BYTES
+        && !verbatim::repeats_instructions(text)
+        && Haystack::of_text(facts).missing_from(text).is_empty();
     if plain {
         SystemReply { text: text.to_owned() }
     } else {

@@ -43,12 +43,20 @@ impl LocalStack {
         let stack = Self { dynamo: DynamoDb::start(TABLE).await?, folder, placed };
         let ledger = stack.ledger()?;
         ledger.migrate().await?;
-        for (id, text) in runbooks(&stack.placed.runbooks)? {
-            let document = parse_document(&text).with_context(|| format!("runbook {id}"))?;
-            ledger.put(&document.into_new_document(id, text), now).await?;
-        }
         ledger.close().await;
+        for (id, text) in runbooks(&stack.placed.runbooks)? {
+            stack.add_runbook(id, text).await?;
+        }
         Ok(stack)
+    }
+
+    /// Puts one more runbook into the ledger: Markdown, with or without front matter.
+    pub async fn add_runbook(&self, id: String, text: String) -> anyhow::Result<()> {
+        let document = parse_document(&text).with_context(|| format!("runbook {id}"))?;
+        let ledger = self.ledger()?;
+        ledger.put(&document.into_new_document(id, text), SystemClock.now()).await?;
+        ledger.close().await;
+        Ok(())
     }
 
     pub fn folder(&self) -> &Path {

@@ -180,8 +180,9 @@ impl Stage {
         records: &mut Vec<CanonicalRecord>,
     ) -> Observed {
         let refused = |code: ToolErrorCode, message: String| {
-            let content =
+            let json =
                 json!({ "tool": call.name, "error": { "code": code, "message": message } }).to_string();
+            let content = domain::fence::around(None, &json);
             Observed { result: ToolResult { shown_bytes: content.len() as u64, outcome: Err(code) }, content }
         };
         let Admission::Admitted { max_bytes } = call.admission else {
@@ -220,7 +221,8 @@ impl Stage {
             started_at: "2026-11-30T06:30:00Z".into(),
             finished_at: Some("2026-11-30T06:30:00Z".into()),
         });
-        let content = format!(r#"{{"tool":"{}","data":{shown}}}"#, call.name);
+        let json = format!(r#"{{"tool":"{}","data":{shown}}}"#, call.name);
+        let content = domain::fence::around(Some(tool.name()), &json);
         Observed {
             result: ToolResult { shown_bytes: content.len() as u64, outcome: Ok(projection) },
             content,

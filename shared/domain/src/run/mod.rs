@@ -25,6 +25,7 @@ use crate::question::{Intent, PreviousTurn, Query};
 use crate::release::{Released, VerifiedDraft};
 use crate::semantic;
 use crate::tool::Attempted;
+use crate::verbatim::ForeignReports;
 
 pub use steps::{
     ABOUT, Admission, Attempts, Limits, ModelCall, PlannedCall, RouteReply, Step, Surroundings, Terminal,
@@ -49,6 +50,7 @@ pub struct Run {
     slowest_round_ms: u64,
     ungrounded: u32,
     repaired: bool,
+    foreign: ForeignReports,
 }
 
 enum Phase {
@@ -116,6 +118,7 @@ impl Run {
             slowest_round_ms: 0,
             ungrounded: 0,
             repaired: false,
+            foreign: ForeignReports::default(),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::release::Released;
 use crate::run::{Admission, PlannedCall, Terminal, ToolResult};
 use crate::semantic::{self, SemanticInput, Verdict};
 use crate::tool::{Attempted, ToolName};
+use crate::verbatim;
 
 impl Run {
     pub(super) fn routed(&mut self, attempt: u32, reply: Result<Reply, ModelFault>) -> Phase {
@@ -52,7 +53,12 @@ impl Run {
         if !reply.calls.is_empty() {
             return Phase::GatheringEvidence(self.plan(reply.calls));
         }
-        match DiagnosisDraft::parse(reply.text.as_deref().unwrap_or_default()) {
+        let text = reply.text.as_deref().unwrap_or_default();
+        match DiagnosisDraft::parse(text) {
+            // What the sources wrote or the harness said is not the agent's report, however well-formed.
+            Ok(draft) if self.foreign.hold(text) || verbatim::draft_repeats_instructions(&draft) => {
+                failed(FailureCode::ModelOutputInvalid)
+            }
             Ok(draft) => Phase::Checking { draft },
             Err(_) => failed(FailureCode::ModelOutputInvalid),
         }
@@ -86,6 +92,9 @@ impl Run {
                 }
                 Admission::OverBudget => self.budget.charge_observation(result.shown_bytes),
             }
+            if let Ok(shown) = &result.outcome {
+                self.foreign.note(shown);
+            }
             let (evidence_status, error_code) = match &result.outcome {
                 Ok(projection) => (Some(projection.evidence_status()), None),
                 Err(code) => (None, Some(*code)),
@@ -113,8 +122,10 @@ impl Run {
         match reply {
             Err(fault) => failed(steps::failure_of(fault)),
             Ok(reply) => match KnowledgeDraft::parse(reply.text.as_deref().unwrap_or_default()) {
-                Ok(draft) => Phase::CheckingAnswer { draft, lookup },
-                Err(_) => failed(FailureCode::ModelOutputInvalid),
+                Ok(draft) if !verbatim::answer_repeats_instructions(&draft) => {
+                    Phase::CheckingAnswer { draft, lookup }
+                }
+                _ => failed(FailureCode::ModelOutputInvalid),
             },
         }
     }

@@ -65,12 +65,16 @@ fn diagnose(
             let (id, name) = (call["id"].as_str().unwrap(), call["function"]["name"].as_str().unwrap());
             let arguments: Value =
                 serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
-            let content = tool(id, name, &arguments).to_string();
+            let content = fenced(name, &tool(id, name, &arguments));
             messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
             made.push((name.to_owned(), arguments));
         }
     }
     panic!("no report after six rounds");
+}
+
+fn fenced(name: &str, observation: &Value) -> String {
+    domain::fence::around(domain::tool::ToolName::parse(name), &observation.to_string())
 }
 
 fn pattern(sample: &str, count: u64, first: &str) -> Value {
@@ -200,7 +204,8 @@ fn withheld_tools_end_in_a_report_from_what_there_is() {
     for call in first["tool_calls"].as_array().unwrap() {
         let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
         let id = call["id"].as_str().unwrap();
-        let content = expired_key(id, call["function"]["name"].as_str().unwrap(), &arguments).to_string();
+        let name = call["function"]["name"].as_str().unwrap();
+        let content = fenced(name, &expired_key(id, name, &arguments));
         messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
     }
     messages.push(json!({ "role": "user", "content": json!({ "harness": "FINAL_ANSWER_ONLY", "note": "now" }).to_string() }));

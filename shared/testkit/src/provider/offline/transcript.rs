@@ -77,9 +77,9 @@ impl Transcript {
     }
 }
 
-/// An observation is `{"tool", "data": {…}}` or `{"tool", "error": {…}}`.
+/// An observation is a fence around `{"tool", "data": {…}}` or `{"tool", "error": {…}}`.
 fn result(tool: &str, content: &str) -> Option<Projection> {
-    let mut observation: Value = serde_json::from_str(content).ok()?;
+    let mut observation: Value = serde_json::from_str(domain::fence::inside(content)?).ok()?;
     let data = observation.get_mut("data")?.take();
     Projection::parse(ToolName::parse(tool)?, &data.to_string()).ok()
 }
