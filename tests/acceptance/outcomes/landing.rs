@@ -85,7 +85,9 @@ fn observations(request: &Received) -> Vec<(String, Value)> {
         let content = message["content"].as_str().unwrap_or_default();
         (
             message["tool_call_id"].as_str().unwrap_or_default().to_owned(),
-            serde_json::from_str(content).unwrap_or_default(),
+            domain::fence::inside(content)
+                .and_then(|json| serde_json::from_str(json).ok())
+                .unwrap_or_default(),
         )
     };
     tools.map(read).collect()
