@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::events::{FailureCode, ToolProgress, ToolState};
-use domain::evidence::projection::DoesNotFit;
-use domain::evidence::{CanonicalRecord, InvocationStatus, Projection};
-use domain::fence;
+use domain::evidence::{CanonicalRecord, InvocationStatus};
 use domain::run::{Admission, PlannedCall};
 use domain::tool::{ToolErrorCode, ToolName};
 use serde_json::value::RawValue;
@@ -17,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::audit::{Audit, Open};
 use crate::context::RunContext;
-use crate::observation::{Ended, Observed, Refused};
+use crate::observation::{self, Ended, Observed, Refused};
 use crate::ports::ledger::InvocationRow;
 use crate::ports::{CanonicalStore, EvidenceTool, StoreError, ToolCallContext, ToolFailure, ToolOutput};
 use crate::progress::Progress;
@@ -163,8 +161,7 @@ impl ToolBoundary {
         arguments: &serde_json::Value,
         max_bytes: usize,
     ) -> Result<Result<(ToolOutput, String), Refused>, FailureCode> {
-        // The observation's fence is shown to the model too.
-        let max_bytes = max_bytes.saturating_sub(fence::MAX_OVERHEAD_BYTES);
+        let max_bytes = observation::room(max_bytes);
         let timeout = TOOL_TIMEOUT.min(ctx.time_left());
         // Work that a tool started elsewhere ends with this call, however it ends: dropped at the deadline, or with a sibling.
         let cancelled = ctx.cancellation().child_token();
@@ -189,7 +186,7 @@ impl ToolBoundary {
             }
         };
         let raw_response = output.raw_response;
-        Ok(match bounded(output.projection, max_bytes) {
+        Ok(match observation::bounded(output.projection, max_bytes) {
             Ok((projection, json)) => Ok((ToolOutput { projection, raw_response }, json)),
             Err(_) => Err(Refused {
                 code: ToolErrorCode::ResultUnusable,
@@ -228,16 +225,6 @@ impl ToolBoundary {
         }
         self.stored(ctx, self.canonical.read(ctx.run_id, ids)).await
     }
-}
-
-/// The projection within the bytes that it will take in its fence.
-fn bounded(projection: Projection, max_bytes: usize) -> Result<(Projection, String), DoesNotFit> {
-    let (projection, json) = projection.to_bounded_json(max_bytes)?;
-    if fence::defused(&json).len() <= max_bytes {
-        return Ok((projection, json));
-    }
-    // Escaping makes ten bytes or more (`<untrusted`) into five more.
-    projection.to_bounded_json(max_bytes / 3 * 2)
 }
 
 fn rfc3339(ctx: &RunContext) -> String {

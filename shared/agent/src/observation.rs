@@ -2,6 +2,7 @@
 //!
 //! What is shown is fenced ([`domain::fence`]) and never read back: nothing in it can ask the harness for anything.
 
+use domain::evidence::projection::DoesNotFit;
 use domain::evidence::{EvidenceStatus, InvocationStatus, Projection};
 use domain::fence;
 use domain::question::cut;
@@ -31,6 +32,21 @@ pub(crate) struct Ended {
     pub status: InvocationStatus,
     pub evidence_status: Option<EvidenceStatus>,
     pub error_code: Option<ToolErrorCode>,
+}
+
+/// Bytes that a result may take of `max_bytes`: its fence is shown to the model too.
+pub(crate) fn room(max_bytes: usize) -> usize {
+    max_bytes.saturating_sub(fence::MAX_OVERHEAD_BYTES)
+}
+
+/// The projection within the bytes that it will take in its fence.
+pub(crate) fn bounded(projection: Projection, max_bytes: usize) -> Result<(Projection, String), DoesNotFit> {
+    let (projection, json) = projection.to_bounded_json(max_bytes)?;
+    if fence::defused(&json).len() <= max_bytes {
+        return Ok((projection, json));
+    }
+    // Escaping makes ten bytes or more (`<untrusted`) into five more.
+    projection.to_bounded_json(max_bytes / 3 * 2)
 }
 
 impl Ended {
