@@ -177,8 +177,12 @@ fn check(sql: &str) -> bool {
     mysql.is_ok()
 }
 
+/// Inputs per property in an ordinary run. `PROPTEST_CASES` asks for more: 250000 makes a million of the four.
+const CASES: u32 = 3_000;
+
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() }
+    let asked = ProptestConfig::default();
+    ProptestConfig { cases: asked.cases.max(CASES), failure_persistence: None, ..asked }
 }
 
 proptest! {
