@@ -154,7 +154,6 @@ async fn line_gains_nothing(stage: &Stage, case: &Case) -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs the tools to mask these secrets and to strip invisible characters"]
 async fn secrets_and_invisible_characters_of_a_line_are_shown_to_nobody() -> anyhow::Result<()> {
     let stage = Stage::set(errors_of_the_service()).await?;
     let mut left = Vec::new();

@@ -145,6 +145,15 @@ impl Template {
     }
 }
 
+/// What one message's own template would be.
+pub fn template_of(message: &str) -> String {
+    let mut text = String::new();
+    if masked(message, &mut text) {
+        text.push_str(" …");
+    }
+    text
+}
+
 /// The first line of `message` masked, words parted by single spaces; returns whether there was more.
 fn masked(message: &str, out: &mut String) -> bool {
     let message = message.trim_start();

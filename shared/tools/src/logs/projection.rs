@@ -1,5 +1,7 @@
 //! From what was collected to the bounded projection and the record's raw response.
 
+use std::borrow::Cow;
+
 use domain::evidence::EvidenceStatus;
 use domain::evidence::projection::{LogEvent, LogPattern, LogScope, Projection, QueryLogsToolResult};
 use domain::ids::ToolCallId;
@@ -8,7 +10,8 @@ use serde_json::value::RawValue;
 
 use super::collect::{Collector, Pattern};
 use super::events::cut;
-use super::instant;
+use super::line::LogLine;
+use super::{instant, patterns};
 use crate::redaction::Redactor;
 
 /// Patterns shown, at most.
@@ -96,6 +99,12 @@ fn result(
     }
 }
 
+/// What one line's own template would be.
+fn template_of(text: &str) -> String {
+    let line = LogLine::parse(text.as_bytes());
+    patterns::template_of(line.as_ref().map_or(text, LogLine::body))
+}
+
 fn pattern(
     template: &str,
     pattern: &Pattern,
@@ -104,7 +113,12 @@ fn pattern(
     text_bytes: usize,
     redactor: &mut Redactor,
 ) -> LogPattern {
-    let template = redactor.text(template);
+    let sample = redactor.text(&pattern.sample);
+    // A secret whose digits became variables can't be recognised any more; what a template has in common with its sample can.
+    let template = match &sample {
+        Cow::Owned(masked) if **masked != *pattern.sample => Cow::Owned(template_of(masked)),
+        _ => redactor.text(template),
+    };
     let template =
         if shown.many_services { format!("{}: {template}", pattern.service) } else { template.into_owned() };
     LogPattern {
@@ -113,7 +127,7 @@ fn pattern(
         count_before,
         first_seen: instant::show(pattern.first),
         last_seen: instant::show(pattern.last),
-        sample: cut(&redactor.text(&pattern.sample), text_bytes),
+        sample: cut(&sample, text_bytes),
     }
 }
 

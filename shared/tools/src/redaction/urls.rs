@@ -75,12 +75,23 @@ fn is_careless(credentials: &str) -> bool {
 
 fn hook(start: usize, address: &str, path_from: usize, spans: &mut Vec<Span>) {
     let path = address[path_from..].split(['?', '#']).next().unwrap_or_default();
-    let mut at = start + path_from;
+    let opens = |part: &str| {
+        let capitals = part.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        part.len() >= HOOK_CHARS && (looks_random(part) || capitals)
+    };
+    let path = path.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+    if !path.split('/').any(opens) {
+        return;
+    }
+    // What names the receiver stands before the key: it goes with it.
+    let named =
+        |part: &str| part.bytes().any(|b| b.is_ascii_digit() || b.is_ascii_uppercase()) && part.len() > 2;
+    let mut at = 0;
     for part in path.split('/') {
-        let plain = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-        let capitals = plain.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-        if plain.len() >= HOOK_CHARS && (looks_random(plain) || capitals) {
-            spans.push(Span { start: at, end: at + plain.len(), kind: Kind::Webhook });
+        if named(part) {
+            let (start, end) = (start + path_from + at, start + path_from + path.len());
+            spans.push(Span { start, end, kind: Kind::Webhook });
+            return;
         }
         at += part.len() + 1;
     }
