@@ -45,6 +45,7 @@ browser: ## the web page in headless Chromium against the real functions
 bench: ## figures of the standard run; writes target/bench.json
 	cargo build -q --profile bench -p chat -p api
 	cargo bench -q -p acceptance --bench standard_run
+	cargo bench -q -p acceptance --bench log_search
 
 package: ## deployable arm64 (or x86-64) zips in target/lambda, sizes printed
 	@.ci/setup lambda

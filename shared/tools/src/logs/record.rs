@@ -3,11 +3,14 @@
 use time::OffsetDateTime;
 
 use super::collect::Collector;
+use super::header::Header;
 use super::level::Level;
 use super::line::LogLine;
 
 /// Bytes of a record, continuation lines included; the rest is cut and said.
 const MAX_RECORD_BYTES: usize = 32 * 1024;
+/// Bytes in which a front is looked for.
+const FRONT_BYTES: usize = 300;
 const CUT: &str = "\n… (more lines)";
 
 /// Makes records of the lines of one file and offers them.
@@ -16,6 +19,8 @@ pub struct Records {
     around: OffsetDateTime,
     /// The record that may still continue; empty when there is none.
     pending: Vec<u8>,
+    /// Whether that record begins as its logger begins records.
+    pending_front: bool,
     cut: bool,
     /// Time and level for lines that have none and nothing to continue.
     timestamp: Option<OffsetDateTime>,
@@ -31,6 +36,7 @@ impl Records {
             service,
             around,
             pending: Vec::new(),
+            pending_front: false,
             cut: false,
             timestamp: None,
             level: None,
@@ -45,7 +51,8 @@ impl Records {
         if bytes.trim_ascii().is_empty() {
             return;
         }
-        if !self.pending.is_empty() && self.continues(bytes) {
+        let front = self.has_front(bytes);
+        if !self.pending.is_empty() && self.continues(bytes, front) {
             if self.pending.len() + bytes.len() < MAX_RECORD_BYTES {
                 self.pending.push(b'\n');
                 self.pending.extend_from_slice(bytes);
@@ -56,6 +63,7 @@ impl Records {
         }
         self.end(collector);
         self.pending.extend_from_slice(bytes);
+        self.pending_front = front;
     }
 
     /// Offers the last record.
@@ -72,28 +80,28 @@ impl Records {
         self.pending = record;
     }
 
-    /// Whether a line goes on with the pending record: it is plain text that begins like no record. Without a front of its own it is
-    /// part of what a logger wrote before it, in whatever language the stack trace is.
-    fn continues(&self, bytes: &[u8]) -> bool {
-        let opens = |bytes: &[u8]| bytes.trim_ascii_start().first() == Some(&b'{');
-        if bytes.first().is_some_and(|b| matches!(b, b' ' | b'\t')) {
-            return !opens(bytes) || !opens(&self.pending);
+    /// Whether a line begins like a record: with a brace, or with a time or level.
+    fn has_front(&self, bytes: &[u8]) -> bool {
+        if is_json(bytes) {
+            return true;
         }
-        if opens(bytes) {
+        if bytes.first().is_some_and(u8::is_ascii_whitespace) {
             return false;
         }
-        let has_front = |bytes: &[u8]| {
-            let front = &bytes[..bytes.len().min(300)];
-            LogLine::parse_near(front, Some(self.around))
-                .is_ok_and(|line| line.timestamp.is_some() || line.header > 0)
-        };
-        // A file without any fronts is a file of single lines.
-        !has_front(bytes) && (opens(&self.pending) || has_front(first_line(&self.pending)))
+        let front = String::from_utf8_lossy(&bytes[..bytes.len().min(FRONT_BYTES)]);
+        let header = Header::parse(&front, Some(self.around));
+        header.timestamp.is_some() || header.length > 0
+    }
+
+    /// Whether a line goes on with the pending record. Without a front of its own it is part of what a logger wrote before it, in
+    /// whatever language the stack trace is; a file without any fronts is a file of single lines.
+    fn continues(&self, bytes: &[u8], front: bool) -> bool {
+        let indented = bytes.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
+        !front && (self.pending_front || indented)
     }
 
     fn offer(&mut self, bytes: &[u8], collector: &mut Collector) {
-        let json = bytes.trim_ascii_start().first() == Some(&b'{');
-        let (head, rest) = if json { split_line(bytes) } else { (bytes, &[][..]) };
+        let (head, rest) = if is_json(bytes) { split_line(bytes) } else { (bytes, &[][..]) };
         let Ok(mut line) = LogLine::parse_near(head, Some(self.around)) else {
             collector.broken();
             return;
@@ -127,8 +135,8 @@ impl Records {
     }
 }
 
-fn first_line(bytes: &[u8]) -> &[u8] {
-    split_line(bytes).0
+fn is_json(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().first() == Some(&b'{')
 }
 
 fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
