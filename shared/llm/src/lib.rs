@@ -3,12 +3,14 @@
 //! Nothing here reads the environment or keeps what was said: logs carry roles, status codes, durations and
 //! fault codes only.
 
+mod embeddings;
 mod endpoint;
 mod faults;
 mod openai;
 mod retry;
 mod transport;
 
+pub use embeddings::Embeddings;
 pub use endpoint::{Endpoint, InvalidEndpoint, Secret};
 pub use openai::OpenAi;
 pub use retry::RetryPolicy;

@@ -3,6 +3,7 @@
 pub mod canonical;
 pub mod clock;
 pub mod documents;
+pub mod embedder;
 pub mod ledger;
 pub mod model;
 pub mod pseudonyms;
@@ -12,6 +13,7 @@ pub mod tool;
 pub use canonical::CanonicalStore;
 pub use clock::{Clock, SystemClock};
 pub use documents::{Chunk, CorpusRevision, DocumentSource};
+pub use embedder::{Embedder, EmbedderError};
 pub use ledger::Ledger;
 pub use model::{Message, Model, ModelRequest, ResponseSchema, ToolChoice, ToolSpec};
 pub use pseudonyms::Pseudonyms;
