@@ -18,7 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("api", &["agent", "app", "domain", "edge"]),
     ("maintenance", &["agent", "app", "domain", "edge"]),
     ("cli", &[]),
-    ("testkit", &["agent", "app", "domain", "llm", "stores", "tools"]),
+    ("testkit", &["agent", "app", "domain", "edge", "llm", "stores", "tools"]),
     ("acceptance", &[]),
 ];
 

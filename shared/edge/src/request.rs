@@ -6,6 +6,7 @@ use domain::question::Query;
 use http::{HeaderMap, Method, header};
 use serde::Deserialize;
 
+use crate::alert::{self, NoAlert};
 use crate::problem::{Code, Problem};
 
 /// A chat request that may be admitted.
@@ -53,11 +54,29 @@ fn parse_body(body: &[u8]) -> Result<AskBody, Problem> {
     if text.trim().is_empty() {
         return Err(Problem::invalid(format!("the body is empty; {RIGHT}")));
     }
-    serde_json::from_str(text)
-        .map_err(|fault| Problem::invalid(format!("the body is not a chat request: {fault}; {RIGHT}")))
+    let chat = serde_json::from_str(text);
+    let Err(fault) = chat else { return chat.map_err(|_| Problem::invalid(RIGHT)) };
+    // A body without a query may be an alert.
+    if let Ok(body) = serde_json::from_str::<serde_json::Value>(text)
+        && body.get("query").is_none()
+    {
+        match alert::query(&body) {
+            Ok(query) => return Ok(AskBody { query, session_id: None }),
+            Err(NoAlert::NothingToAsk(why)) => return Err(Problem::invalid(why)),
+            Err(NoAlert::UnknownShape) => {}
+        }
+    }
+    let detail = format!(
+        "the body is not a chat request: {fault}; {RIGHT}, or an alert of Alertmanager, CloudWatch (SNS, EventBridge) or PagerDuty v3"
+    );
+    Err(Problem::invalid(detail))
 }
 
 fn check_media(headers: &HeaderMap) -> Result<(), Problem> {
+    // SNS sends JSON and calls it text.
+    if headers.contains_key("x-amz-sns-message-type") {
+        return Ok(());
+    }
     let unsupported = |detail: &str| Problem::new(Code::UnsupportedMediaType, detail);
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")

@@ -1,6 +1,7 @@
 //! The case runner: `cases KIND [options] < in.jsonl > out.jsonl` passes each line through the product's own code and prints a
 //! JSON verdict a line, in the same order. A line that can't be read gives `{"id"?, "error"}`; no input can abort it.
 
+mod alert;
 mod evidence;
 mod patterns;
 mod redact;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 /// Judges one line.
 type Judge = Box<dyn Fn(&Value) -> anyhow::Result<Value>>;
 
-const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | cases evidence | cases redact | cases patterns   (reads JSON lines from standard input)";
+const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | cases evidence | cases redact | cases patterns | cases alert   (reads JSON lines from standard input)";
 
 /// Bytes of one line at most.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -23,6 +24,7 @@ fn main() -> anyhow::Result<()> {
     let (kind, options) = arguments.split_first().ok_or_else(|| anyhow::anyhow!(USAGE))?;
     let judge: Judge = match kind.as_str() {
         "sql" => sql::judge(options)?,
+        "alert" => Box::new(alert::judge),
         "evidence" => Box::new(evidence::judge),
         "patterns" => patterns::judge(),
         "redact" => Box::new(redact::judge),
