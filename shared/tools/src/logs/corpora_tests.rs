@@ -189,9 +189,6 @@ fn lines_of_ten_systems_are_grouped_by_what_happened() {
         let reached = accuracy(&groups, &labels);
         total += reached;
         table.push_str(&format!("{style:10} {reached:.3} with {} groups\n", miner.len()));
-        if std::env::var("SHOW_TEMPLATES").is_ok_and(|shown| shown == style) {
-            (0..miner.len()).for_each(|id| table.push_str(&format!("  {}\n", miner.text(id))));
-        }
     }
     let average = total / STYLES.len() as f64;
     println!("{table}average    {average:.3}");

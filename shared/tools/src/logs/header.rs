@@ -279,7 +279,8 @@ impl<'l> Parts<'l> {
             || after.starts_with("- ")
             || after.starts_with('[')
             || after.starts_with('|');
-        if !(plain && ((colon && (dotted || humps)) || (dotted && parted) || (parted && humps))) {
+        let named = dotted || humps;
+        if !(plain && named && (colon || parted)) {
             return false;
         }
         self.component = true;

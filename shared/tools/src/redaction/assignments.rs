@@ -433,7 +433,7 @@ fn is_no_count(value: &str) -> bool {
     let number = value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let word = value.bytes().all(|b| b.is_ascii_lowercase()) && value.len() < 16;
     let capital_word = value.bytes().all(|b| b.is_ascii_alphabetic()) && value.len() < 8;
-    !(number && value.len() < 16) && !word && !capital_word
+    !(word || capital_word || (number && value.len() < 16))
 }
 
 fn is_uuid(value: &str) -> bool {

@@ -199,7 +199,7 @@ fn is_phone(before: &str, number: &str, after: &str) -> bool {
     }
     if number.starts_with('+') {
         let parted = number.contains([' ', '-', '(', '.']);
-        return said || person || (digits >= 10 && digits <= 15 && !(assigned && !parted));
+        return said || person || ((10..=15).contains(&digits) && (parted || !assigned));
     }
     if number.starts_with('(') && digits == 10 {
         return true;
