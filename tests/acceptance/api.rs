@@ -47,6 +47,7 @@ async fn a_released_run_can_be_read_in_every_way_until_its_evidence_expires() ->
         "deadline",
         "ended_at",
         "failure",
+        "feedback",
         "intent",
         "outcome",
         "query",

@@ -6,7 +6,9 @@
     reason = "a test's helpers fail as its own lines do; clippy excuses only the functions marked as tests"
 )]
 
+mod alerts;
 mod api;
+mod documents;
 mod front_door;
 mod injections;
 mod leaks;

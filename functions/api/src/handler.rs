@@ -7,8 +7,8 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use lambda_http::{Body, Request, RequestExt};
 use serde_json::Value;
 
-use crate::routes::Route;
-use crate::{health, page, runs};
+use crate::routes::{Access, Route};
+use crate::{documents, feedback, health, page, runs};
 
 pub async fn handle(app: &ApiApp, request: &Request) -> Response<Body> {
     answer(app, request).await.unwrap_or_else(|problem| problem.response(Body::from))
@@ -19,8 +19,19 @@ async fn answer(app: &ApiApp, request: &Request) -> Result<Response<Body>, Probl
         return Ok(preflight());
     }
     let route = Route::find(request.method(), request.raw_http_path())?;
-    let caller = if route.needs_caller() { Some(app.authenticator.caller(request.headers())?) } else { None };
-    match (route, caller) {
+    let caller = match route.access() {
+        Access::Open => None,
+        Access::Caller => Some(app.authenticator.caller(request.headers())?),
+        Access::Scope(scope) => {
+            let caller = app.authenticator.caller(request.headers())?;
+            caller.require(scope)?;
+            Some(caller)
+        }
+    };
+    let query = request.query_string_parameters_ref();
+    let value = |name: &str| query.and_then(|q| q.first(name)).map(str::to_owned);
+    let (headers, body) = (request.headers(), request.body().as_ref());
+    match (route, caller.map(|caller| caller.id)) {
         (Route::Page(name), _) => page::asset(&name),
         (Route::Health, _) => Ok(json(StatusCode::OK, &serde_json::json!({ "status": "ok" }))),
         (Route::Ready, _) => Ok(health::ready(app).await),
@@ -28,13 +39,27 @@ async fn answer(app: &ApiApp, request: &Request) -> Result<Response<Body>, Probl
         (Route::CancelRun(id), Some(caller)) => runs::cancel(app, id, &caller).await,
         (Route::Trace(id), Some(caller)) => runs::trace(app, id, &caller).await,
         (Route::Evidence(id), Some(caller)) => runs::evidence(app, id, &caller).await,
+        (Route::Rate(id), Some(caller)) => feedback::rate(app, id, &caller, headers, body).await,
         (Route::SessionRuns(id), Some(caller)) => {
-            let query = request.query_string_parameters_ref();
-            let value = |name: &str| query.and_then(|q| q.first(name)).map(str::to_owned);
             runs::of_session(app, &id, &caller, value("limit"), value("cursor")).await
         }
-        // `needs_caller` said yes and nobody was named: nobody gets in.
+        (Route::Documents, Some(_)) => documents::list(app, value("limit"), value("cursor")).await,
+        (Route::AddDocument, Some(_)) => documents::add(app, headers, body).await,
+        (Route::Document(id), Some(_)) => documents::read(app, &id, headers).await,
+        (Route::PutDocument(id), Some(_)) => documents::put(app, &id, headers, body).await,
+        (Route::RemoveDocument(id), Some(_)) => documents::remove(app, &id, headers).await,
+        (Route::Search, Some(_)) => documents::search(app, value("q"), value("top_k")).await,
+        // The route asked for a caller and nobody was named: nobody gets in.
         (_, None) => Err(Problem::new(edge::problem::Code::Unauthenticated, "say who you are")),
+    }
+}
+
+/// A whole number from 1 to `most` out of the query string.
+pub fn whole(text: Option<String>, name: &str, default: u32, most: u32) -> Result<u32, Problem> {
+    match text.map(|text| text.parse::<u32>()) {
+        None => Ok(default),
+        Some(Ok(number)) if (1..=most).contains(&number) => Ok(number),
+        Some(_) => Err(Problem::invalid(format!("{name} must be a whole number from 1 to {most}"))),
     }
 }
 
@@ -52,6 +77,6 @@ pub fn json(status: StatusCode, body: &Value) -> Response<Body> {
 fn preflight() -> Response<Body> {
     let mut response = Response::new(Body::Empty);
     *response.status_mut() = StatusCode::NO_CONTENT;
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE"));
     response
 }

@@ -1,5 +1,7 @@
 //! The api function: the buffered JSON endpoints and the web page.
 
+mod documents;
+mod feedback;
 mod handler;
 mod health;
 mod page;

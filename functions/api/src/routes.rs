@@ -1,10 +1,12 @@
-//! Every path of the api function in one table: what it is, and whether it needs a caller.
+//! Every path of the api function in one table: its methods, and what a caller needs for each.
 
+use app::library::is_document_id;
 use domain::ids::{RunId, SessionId};
+use edge::auth::Scope;
 use edge::problem::Problem;
 use http::Method;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
     Page(String),
     Health,
@@ -13,43 +15,85 @@ pub enum Route {
     CancelRun(RunId),
     Trace(RunId),
     Evidence(RunId),
+    Rate(RunId),
     SessionRuns(SessionId),
+    Documents,
+    AddDocument,
+    Document(String),
+    PutDocument(String),
+    RemoveDocument(String),
+    Search,
+}
+
+/// What a route asks of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody: the page and the health checks.
+    Open,
+    /// Anybody who says who they are.
+    Caller,
+    Scope(Scope),
 }
 
 impl Route {
-    /// The page and the health checks are for everybody; everything else belongs to a caller.
-    pub fn needs_caller(&self) -> bool {
+    pub fn access(&self) -> Access {
         match self {
-            Self::Page(_) | Self::Health | Self::Ready => false,
-            Self::Run(_) | Self::CancelRun(_) | Self::Trace(_) | Self::Evidence(_) | Self::SessionRuns(_) => {
-                true
+            Self::Page(_) | Self::Health | Self::Ready => Access::Open,
+            Self::Documents | Self::Document(_) | Self::Search => Access::Caller,
+            Self::Run(_)
+            | Self::CancelRun(_)
+            | Self::Trace(_)
+            | Self::Evidence(_)
+            | Self::Rate(_)
+            | Self::SessionRuns(_) => Access::Scope(Scope::Chat),
+            Self::AddDocument | Self::PutDocument(_) | Self::RemoveDocument(_) => {
+                Access::Scope(Scope::DocumentsWrite)
             }
         }
     }
 
     /// Finds the route, or says whether the path or the method is wrong. An id that is none is not found: it names nothing.
     pub fn find(method: &Method, path: &str) -> Result<Self, Problem> {
+        let (allow, routes) = Self::of_path(path)?;
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        let route = routes.into_iter().find(|(answered, _)| answered == method);
+        route.map(|(_, route)| route).ok_or_else(|| Problem::method_not_allowed(allow))
+    }
+
+    /// The methods of a path, as `Allow` lists them, and their routes.
+    fn of_path(path: &str) -> Result<(&'static str, Vec<(Method, Self)>), Problem> {
         let segments: Vec<&str> = path.trim_start_matches('/').trim_end_matches('/').split('/').collect();
         let run = |text: &str| RunId::parse(text).map_err(|_| Problem::not_found());
-        let (wanted, route) = match segments.as_slice() {
-            [""] => (Method::GET, Self::Page("index.html".to_owned())),
-            ["assets", name] => (Method::GET, Self::Page((*name).to_owned())),
-            ["api", "health"] => (Method::GET, Self::Health),
-            ["api", "health", "ready"] => (Method::GET, Self::Ready),
-            ["api", "runs", id] => (Method::GET, Self::Run(run(id)?)),
-            ["api", "runs", id, "cancel"] => (Method::POST, Self::CancelRun(run(id)?)),
-            ["api", "runs", id, "trace"] => (Method::GET, Self::Trace(run(id)?)),
-            ["api", "runs", id, "evidence"] => (Method::GET, Self::Evidence(run(id)?)),
+        let get = |route| ("GET, HEAD", vec![(Method::GET, route)]);
+        let post = |route| ("POST", vec![(Method::POST, route)]);
+        Ok(match segments.as_slice() {
+            [""] => get(Self::Page("index.html".to_owned())),
+            ["assets", name] => get(Self::Page((*name).to_owned())),
+            ["api", "health"] => get(Self::Health),
+            ["api", "health", "ready"] => get(Self::Ready),
+            ["api", "runs", id] => get(Self::Run(run(id)?)),
+            ["api", "runs", id, "cancel"] => post(Self::CancelRun(run(id)?)),
+            ["api", "runs", id, "trace"] => get(Self::Trace(run(id)?)),
+            ["api", "runs", id, "evidence"] => get(Self::Evidence(run(id)?)),
+            ["api", "runs", id, "feedback"] => post(Self::Rate(run(id)?)),
             ["api", "sessions", id, "runs"] => {
-                (Method::GET, Self::SessionRuns(SessionId::parse(id).map_err(|_| Problem::not_found())?))
+                get(Self::SessionRuns(SessionId::parse(id).map_err(|_| Problem::not_found())?))
             }
+            ["api", "documents"] => {
+                ("GET, HEAD, POST", vec![(Method::GET, Self::Documents), (Method::POST, Self::AddDocument)])
+            }
+            ["api", "documents", id] if is_document_id(id) => {
+                let id = (*id).to_owned();
+                let routes = vec![
+                    (Method::GET, Self::Document(id.clone())),
+                    (Method::PUT, Self::PutDocument(id.clone())),
+                    (Method::DELETE, Self::RemoveDocument(id)),
+                ];
+                ("GET, HEAD, PUT, DELETE", routes)
+            }
+            ["api", "search"] => get(Self::Search),
             _ => return Err(Problem::not_found()),
-        };
-        if method == wanted || (wanted == Method::GET && method == Method::HEAD) {
-            Ok(route)
-        } else {
-            Err(Problem::method_not_allowed(if wanted == Method::GET { "GET, HEAD" } else { "POST" }))
-        }
+        })
     }
 }
 
@@ -71,6 +115,8 @@ mod tests {
         );
         assert_eq!(find(Method::GET, &format!("/api/runs/{ID}/cancel")), Err(Code::MethodNotAllowed));
         assert_eq!(find(Method::POST, "/api/health"), Err(Code::MethodNotAllowed));
+        assert_eq!(find(Method::PATCH, "/api/documents/pay"), Err(Code::MethodNotAllowed));
+        assert_eq!(find(Method::HEAD, "/api/documents/pay"), Ok(Route::Document("pay".to_owned())));
         for path in [
             "/api/runs/1",
             "/api/runs/",
@@ -78,20 +124,38 @@ mod tests {
             "/api/nothing",
             "/assets/../x",
             "/api/runs/a/b/c",
+            "/api/documents/a%2Fb",
+            "/api/documents/..",
         ] {
             assert_eq!(find(Method::GET, path), Err(Code::NotFound), "{path}");
         }
     }
 
+    /// Every endpoint and what it asks of its caller.
     #[test]
-    fn only_the_page_and_health_are_open() {
-        let open = |path: &str| !Route::find(&Method::GET, path).unwrap().needs_caller();
-        assert!(open("/") && open("/assets/app.js") && open("/api/health") && open("/api/health/ready"));
-        let closed = [
-            format!("/api/runs/{ID}"),
-            format!("/api/runs/{ID}/evidence"),
-            "/api/sessions/s/runs".to_owned(),
+    fn every_endpoint_has_its_rule() {
+        let (chat, write) = (Access::Scope(Scope::Chat), Access::Scope(Scope::DocumentsWrite));
+        let run = |end: &str| format!("/api/runs/{ID}{end}");
+        let table = [
+            (Method::GET, "/".to_owned(), Access::Open),
+            (Method::GET, "/assets/app.js".to_owned(), Access::Open),
+            (Method::GET, "/api/health".to_owned(), Access::Open),
+            (Method::GET, "/api/health/ready".to_owned(), Access::Open),
+            (Method::GET, run(""), chat),
+            (Method::POST, run("/cancel"), chat),
+            (Method::GET, run("/trace"), chat),
+            (Method::GET, run("/evidence"), chat),
+            (Method::POST, run("/feedback"), chat),
+            (Method::GET, "/api/sessions/s/runs".to_owned(), chat),
+            (Method::GET, "/api/documents".to_owned(), Access::Caller),
+            (Method::GET, "/api/documents/a".to_owned(), Access::Caller),
+            (Method::GET, "/api/search".to_owned(), Access::Caller),
+            (Method::POST, "/api/documents".to_owned(), write),
+            (Method::PUT, "/api/documents/a".to_owned(), write),
+            (Method::DELETE, "/api/documents/a".to_owned(), write),
         ];
-        assert!(closed.iter().all(|path| !open(path)));
+        for (method, path, access) in table {
+            assert_eq!(Route::find(&method, &path).unwrap().access(), access, "{method} {path}");
+        }
     }
 }

@@ -21,7 +21,16 @@ const MAX_PAGE: u32 = 100;
 
 pub async fn state(app: &ApiApp, id: RunId, caller: &CallerId) -> Result<Response<Body>, Problem> {
     let row = app.runs.run(id, caller).await.map_err(problem)?;
-    Ok(handler::json(StatusCode::OK, &with_result(&row)))
+    let mut document = with_result(&row);
+    // What the caller said of it is no part of the run: a store that can't tell takes nothing away.
+    let feedback = app.feedback.rating(id, caller).await.unwrap_or_else(|error| {
+        tracing::warn!(error = %chain(&error), "feedback was not read");
+        None
+    });
+    if let Some(map) = document.as_object_mut() {
+        map.insert("feedback".to_owned(), json!(feedback));
+    }
+    Ok(handler::json(StatusCode::OK, &document))
 }
 
 pub async fn cancel(app: &ApiApp, id: RunId, caller: &CallerId) -> Result<Response<Body>, Problem> {
@@ -54,13 +63,7 @@ pub async fn of_session(
     limit: Option<String>,
     cursor: Option<String>,
 ) -> Result<Response<Body>, Problem> {
-    let limit = match limit.map(|text| text.parse::<u32>()) {
-        None => DEFAULT_PAGE,
-        Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => limit,
-        Some(_) => {
-            return Err(Problem::invalid(format!("limit must be a whole number from 1 to {MAX_PAGE}")));
-        }
-    };
+    let limit = handler::whole(limit, "limit", DEFAULT_PAGE, MAX_PAGE)?;
     let cursor = cursor.map(|text| RunId::parse(&text)).transpose();
     let cursor = cursor.map_err(|_| Problem::invalid("cursor must be a next_cursor of an earlier page"))?;
     let page = app.runs.of_session(session, caller, limit, cursor).await.map_err(problem)?;
@@ -110,7 +113,7 @@ fn rfc3339(at: Option<time::OffsetDateTime>) -> Option<String> {
     at.and_then(|at| at.format(&Rfc3339).ok())
 }
 
-fn problem(unreadable: Unreadable) -> Problem {
+pub fn problem(unreadable: Unreadable) -> Problem {
     match unreadable {
         Unreadable::NotFound => Problem::not_found(),
         Unreadable::EvidenceExpired => Problem::new(

@@ -6,6 +6,7 @@ use agent::admission::Question;
 use agent::context::TimeLimits;
 use agent::supervise::Started;
 use app::connect::ChatApp;
+use edge::auth::Scope;
 use edge::problem::Problem;
 use edge::request::read_ask;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
@@ -33,6 +34,7 @@ async fn answer(app: &ChatApp, request: Request) -> Result<Response<StreamBody>,
         return Ok(preflight());
     }
     let caller = app.authenticator.caller(request.headers())?;
+    caller.require(Scope::Chat)?;
     let ask = read_ask(request.method(), request.headers(), request.body())?;
     let limits =
         TimeLimits::within(lambda_time_left(app, &request), app.run.timeout, app.run.finalise_reserve);
@@ -40,7 +42,7 @@ async fn answer(app: &ChatApp, request: Request) -> Result<Response<StreamBody>,
         query: ask.query,
         session_id: ask.session_id,
         idempotency_key: ask.idempotency_key,
-        caller,
+        caller: caller.id,
         limits,
     };
     let started = app.chat.start(question).await.map_err(|refused| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agent::boundary::ToolBoundary;
 use agent::ports::run_control::CallerLimits;
-use agent::ports::{CanonicalStore, Clock, EvidenceTool, Ledger, RunControl, SystemClock};
+use agent::ports::{CanonicalStore, Clock, EvidenceTool, FeedbackStore, Ledger, RunControl, SystemClock};
 use agent::prompts::Prompts;
 use agent::run::Engine;
 use agent::runs::Runs;
@@ -19,6 +19,7 @@ use tools::mysql::{BusinessDatabase, MysqlTool, TableNote};
 
 use crate::config::{Config, RunConfig, StoresConfig};
 use crate::data_sources::{DataSources, Database};
+use crate::library::Library;
 
 /// Assembles what each function needs.
 pub struct App;
@@ -34,6 +35,8 @@ pub struct ChatApp {
 /// The api function's parts.
 pub struct ApiApp {
     pub runs: Runs,
+    pub library: Library,
+    pub feedback: Arc<dyn FeedbackStore>,
     pub authenticator: Authenticator,
 }
 
@@ -81,8 +84,11 @@ impl App {
 
     pub fn api(config: &Config) -> anyhow::Result<ApiApp> {
         let Stores { ledger, canonical, control, clock } = stores(&config.stores)?;
+        let documents = Arc::new(ledger.clone());
+        let library = Library::new(documents.clone(), Searcher::new(documents), clock.clone());
+        let feedback = Arc::new(ledger.clone());
         let runs = Runs { ledger: Arc::new(ledger), canonical, control, clock };
-        Ok(ApiApp { runs, authenticator: authenticator(config)? })
+        Ok(ApiApp { runs, library, feedback, authenticator: authenticator(config)? })
     }
 
     pub fn maintenance(config: &Config) -> anyhow::Result<MaintenanceApp> {

@@ -3,6 +3,7 @@
 pub mod config;
 pub mod connect;
 pub mod data_sources;
+pub mod library;
 pub mod telemetry;
 
 pub use config::{Config, Needs};

@@ -72,6 +72,26 @@ fn parse_body(body: &[u8]) -> Result<AskBody, Problem> {
     Err(Problem::invalid(detail))
 }
 
+/// The text of a JSON body: the right media type, not too long, UTF-8, not empty. `right` says what to send.
+pub fn json_text<'b>(
+    headers: &HeaderMap,
+    body: &'b [u8],
+    max_bytes: usize,
+    right: &str,
+) -> Result<&'b str, Problem> {
+    check_media(headers)?;
+    if body.len() > max_bytes {
+        let detail = format!("the body has {} bytes, at most {max_bytes} are accepted", body.len());
+        return Err(Problem::new(Code::PayloadTooLarge, detail));
+    }
+    let text =
+        std::str::from_utf8(body).map_err(|_| Problem::invalid(format!("the body is not UTF-8; {right}")))?;
+    if text.trim().is_empty() {
+        return Err(Problem::invalid(format!("the body is empty; {right}")));
+    }
+    Ok(text)
+}
+
 fn check_media(headers: &HeaderMap) -> Result<(), Problem> {
     // SNS sends JSON and calls it text.
     if headers.contains_key("x-amz-sns-message-type") {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::ports::documents::DocumentStore;
+use agent::ports::documents::{DocumentStore, Expected};
 use agent::ports::{Clock, SystemClock};
 use anyhow::Context;
 use stores::SqlLedger;
@@ -54,7 +54,7 @@ impl LocalStack {
     pub async fn add_runbook(&self, id: String, text: String) -> anyhow::Result<()> {
         let document = parse_document(&text).with_context(|| format!("runbook {id}"))?;
         let ledger = self.ledger()?;
-        ledger.put(&document.into_new_document(id, text), SystemClock.now()).await?;
+        ledger.put(&document.into_new_document(id, text), Expected::Anything, SystemClock.now()).await?;
         ledger.close().await;
         Ok(())
     }

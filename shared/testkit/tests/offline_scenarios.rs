@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::observation::Observed;
-use agent::ports::documents::DocumentStore;
+use agent::ports::documents::{DocumentStore, Expected};
 use agent::ports::tool::{EvidenceTool, ToolCallContext};
 use agent::ports::{Message, Model, ModelRequest, ToolChoice};
 use agent::prompts::Prompts;
@@ -73,7 +73,7 @@ impl Stage {
             let text = std::fs::read_to_string(&path).unwrap();
             let id = path.file_stem().unwrap().to_string_lossy().into_owned();
             let document = parse_document(&text).unwrap().into_new_document(id, text);
-            ledger.put(&document, now).await.unwrap();
+            ledger.put(&document, Expected::Anything, now).await.unwrap();
         }
         let sources = DataSources::load(&placed.data_sources).unwrap();
         let logs = sources

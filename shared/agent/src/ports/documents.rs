@@ -50,8 +50,57 @@ pub struct NewDocument {
 pub trait DocumentStore: DocumentSource {
     /// Stores a new version and its chunks in one transaction and returns the version: a search sees the old or the new one,
     /// never half. Content equal to the current version's stores nothing and returns the current version.
-    async fn put(&self, document: &NewDocument, at: time::OffsetDateTime) -> Result<u32, StoreError>;
+    ///
+    /// # Errors
+    /// `Conflict` if the document is not what `expected` says.
+    async fn put(
+        &self,
+        document: &NewDocument,
+        expected: Expected,
+        at: time::OffsetDateTime,
+    ) -> Result<u32, StoreError>;
 
-    /// Removes the document from search; returns whether there was one.
-    async fn remove(&self, document_id: &str) -> Result<bool, StoreError>;
+    /// Removes the document from search; returns whether there was one. Its version is never used again.
+    ///
+    /// # Errors
+    /// `Conflict` if there is one, but not what `expected` says.
+    async fn remove(
+        &self,
+        document_id: &str,
+        expected: Expected,
+        at: time::OffsetDateTime,
+    ) -> Result<bool, StoreError>;
+
+    /// The current version.
+    async fn get(&self, document_id: &str) -> Result<Option<StoredDocument>, StoreError>;
+
+    /// At most `limit` documents with an id after `after`, by id, without their texts.
+    async fn list(&self, limit: u32, after: Option<&str>) -> Result<Vec<DocumentSummary>, StoreError>;
+}
+
+/// What a writer believes to replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    Anything,
+    Absent,
+    Version(u32),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentSummary {
+    pub document_id: String,
+    pub version: u32,
+    pub title: String,
+    pub tags: Vec<String>,
+    pub source: String,
+    /// RFC 3339, UTC.
+    pub updated_at: String,
+    /// Of the text.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredDocument {
+    pub summary: DocumentSummary,
+    pub content: String,
 }

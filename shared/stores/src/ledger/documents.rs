@@ -2,19 +2,22 @@
 //! revision.
 
 use agent::ports::StoreError;
-use agent::ports::documents::{Chunk, CorpusRevision, NewDocument};
+use agent::ports::documents::{
+    Chunk, CorpusRevision, DocumentSummary, Expected, NewDocument, StoredDocument,
+};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::audit::insert_rows;
 use super::connection::{Connection, Statement, Transaction};
-use super::fault::{Fault, bounded};
+use super::fault::{Fault, bounded, conflict};
 use super::values::{Row, Value};
 
 const MAX_ID_BYTES: usize = 128;
-const MAX_TITLE_BYTES: usize = 512;
+/// 200 characters of any script.
+const MAX_TITLE_BYTES: usize = 800;
 const MAX_SOURCE_BYTES: usize = 2048;
-const MAX_TAGS_BYTES: usize = 4096;
+const MAX_TAGS_BYTES: usize = 60 * 1024;
 const MAX_SECTION_BYTES: usize = 2048;
 const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 /// Chunks of one insert statement: with 1 MiB of content a packet stays below every server's default limit.
@@ -79,16 +82,18 @@ fn chunk(row: &Row) -> Result<Option<Chunk>, Fault> {
 pub(super) async fn put(
     connection: &mut Connection,
     document: &NewDocument,
+    expected: Expected,
     at: OffsetDateTime,
 ) -> Result<u32, Fault> {
     let mut transaction = connection.begin().await?;
-    let done = put_in(&mut transaction, document, at).await;
+    let done = put_in(&mut transaction, document, expected, at).await;
     transaction.end(done).await
 }
 
 async fn put_in(
     transaction: &mut Transaction<'_>,
     document: &NewDocument,
+    expected: Expected,
     at: OffsetDateTime,
 ) -> Result<u32, Fault> {
     let sql = format!(
@@ -98,6 +103,9 @@ async fn put_in(
     let id = document.document_id.as_str();
     let rows = transaction.on().fetch(Statement::composed(sql), &[id.into()]).await?;
     let current = rows.first();
+    let present =
+        current.map(|row| Ok::<_, Fault>((row.flag("removed")?, row.u32("version")?))).transpose()?;
+    check(expected, present.filter(|(removed, _)| !removed).map(|(_, version)| version))?;
     if let Some(row) = current
         && is_same(row, document)?
     {
@@ -132,6 +140,16 @@ async fn put_in(
     Ok(version)
 }
 
+/// Whether the current version, if there is one, is what the writer believes to replace.
+fn check(expected: Expected, current: Option<u32>) -> Result<(), Fault> {
+    let right = match expected {
+        Expected::Anything => true,
+        Expected::Absent => current.is_none(),
+        Expected::Version(version) => current == Some(version),
+    };
+    if right { Ok(()) } else { Err(conflict("document")) }
+}
+
 fn is_same(row: &Row, document: &NewDocument) -> Result<bool, Fault> {
     Ok(!row.flag("removed")?
         && row.text("title")? == document.title
@@ -156,19 +174,72 @@ async fn replace_chunks(transaction: &mut Transaction<'_>, document: &NewDocumen
     Ok(())
 }
 
-pub(super) async fn remove(connection: &mut Connection, document_id: &str) -> Result<bool, Fault> {
+pub(super) async fn remove(
+    connection: &mut Connection,
+    document_id: &str,
+    expected: Expected,
+    at: OffsetDateTime,
+) -> Result<bool, Fault> {
     let mut transaction = connection.begin().await?;
-    let done = remove_in(&mut transaction, document_id).await;
+    let done = remove_in(&mut transaction, document_id, expected, at).await;
     transaction.end(done).await
 }
 
-async fn remove_in(transaction: &mut Transaction<'_>, document_id: &str) -> Result<bool, Fault> {
-    let sql = "UPDATE document SET removed = TRUE, title = '', tags = '[]', source = '', content = '' \
-               WHERE document_id = ? AND removed = FALSE";
-    let removed = transaction.on().execute(sql, &[document_id.into()]).await?;
+async fn remove_in(
+    transaction: &mut Transaction<'_>,
+    document_id: &str,
+    expected: Expected,
+    at: OffsetDateTime,
+) -> Result<bool, Fault> {
+    let sql = format!(
+        "SELECT version FROM document WHERE document_id = ? AND removed = FALSE{}",
+        transaction.dialect().for_update()
+    );
+    let rows = transaction.on().fetch(Statement::composed(sql), &[document_id.into()]).await?;
+    let Some(row) = rows.first() else { return Ok(false) };
+    check(expected, Some(row.u32("version")?))?;
+    let sql = "UPDATE document SET removed = TRUE, title = '', tags = '[]', source = '', content = '', updated_at = ? \
+               WHERE document_id = ?";
+    transaction.on().execute(sql, &[at.into(), document_id.into()]).await?;
     transaction
         .on()
         .execute("DELETE FROM document_chunk WHERE document_id = ?", &[document_id.into()])
         .await?;
-    Ok(removed == 1)
+    Ok(true)
+}
+
+pub(super) async fn get(
+    connection: &mut Connection,
+    document_id: &str,
+) -> Result<Option<StoredDocument>, Fault> {
+    let sql = "SELECT document_id, version, title, tags, source, updated_at, content, \
+               CAST(OCTET_LENGTH(content) AS CHAR) AS bytes \
+               FROM document WHERE document_id = ? AND removed = FALSE";
+    let rows = connection.on().fetch(sql, &[document_id.into()]).await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    Ok(Some(StoredDocument { summary: summary(row)?, content: row.text("content")? }))
+}
+
+pub(super) async fn list(
+    connection: &mut Connection,
+    limit: u32,
+    after: Option<&str>,
+) -> Result<Vec<DocumentSummary>, Fault> {
+    let sql = "SELECT document_id, version, title, tags, source, updated_at, \
+               CAST(OCTET_LENGTH(content) AS CHAR) AS bytes \
+               FROM document WHERE removed = FALSE AND document_id > ? ORDER BY document_id LIMIT ?";
+    let rows = connection.on().fetch(sql, &[after.unwrap_or_default().into(), limit.into()]).await?;
+    rows.iter().map(summary).collect()
+}
+
+fn summary(row: &Row) -> Result<DocumentSummary, Fault> {
+    Ok(DocumentSummary {
+        document_id: row.text("document_id")?,
+        version: row.u32("version")?,
+        title: row.text("title")?,
+        tags: serde_json::from_str(&row.text("tags")?).map_err(|_| Fault::Unreadable)?,
+        source: row.text("source")?,
+        updated_at: row.time("updated_at")?.format(&Rfc3339).map_err(|_| Fault::Unreadable)?,
+        bytes: row.text("bytes")?.parse().map_err(|_| Fault::Unreadable)?,
+    })
 }

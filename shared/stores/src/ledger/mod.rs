@@ -4,6 +4,7 @@ mod audit;
 mod connection;
 mod documents;
 mod fault;
+mod feedback;
 mod migrations;
 mod reads;
 mod runs;
@@ -12,11 +13,14 @@ mod values;
 
 use std::time::Duration;
 
-use agent::ports::StoreError;
-use agent::ports::documents::{Chunk, CorpusRevision, DocumentSource, DocumentStore, NewDocument};
+use agent::ports::documents::{
+    Chunk, CorpusRevision, DocumentSource, DocumentStore, DocumentSummary, Expected, NewDocument,
+    StoredDocument,
+};
 use agent::ports::ledger::{
     AuditBatch, CommitOutcome, Ledger, NewRun, RunPage, RunRow, TerminalCommit, TraceRows,
 };
+use agent::ports::{Feedback, FeedbackStore, StoreError};
 use async_trait::async_trait;
 use domain::ids::{CallerId, RunId, SessionId};
 use domain::question::PreviousTurn;
@@ -245,12 +249,56 @@ impl DocumentSource for SqlLedger {
 
 #[async_trait]
 impl DocumentStore for SqlLedger {
-    async fn put(&self, document: &NewDocument, at: OffsetDateTime) -> Result<u32, StoreError> {
+    async fn put(
+        &self,
+        document: &NewDocument,
+        expected: Expected,
+        at: OffsetDateTime,
+    ) -> Result<u32, StoreError> {
         documents::check_sizes(document)?;
-        on_connection!(self, "document", |connection, _repeated| documents::put(connection, document, at))
+        on_connection!(self, "document", |connection, _repeated| documents::put(
+            connection, document, expected, at
+        ))
     }
 
-    async fn remove(&self, document_id: &str) -> Result<bool, StoreError> {
-        on_connection!(self, "document", |connection, _repeated| documents::remove(connection, document_id))
+    async fn remove(
+        &self,
+        document_id: &str,
+        expected: Expected,
+        at: OffsetDateTime,
+    ) -> Result<bool, StoreError> {
+        on_connection!(self, "document", |connection, _repeated| documents::remove(
+            connection,
+            document_id,
+            expected,
+            at
+        ))
+    }
+
+    async fn get(&self, document_id: &str) -> Result<Option<StoredDocument>, StoreError> {
+        on_connection!(self, "document", |connection, _repeated| documents::get(connection, document_id))
+    }
+
+    async fn list(&self, limit: u32, after: Option<&str>) -> Result<Vec<DocumentSummary>, StoreError> {
+        on_connection!(self, "documents", |connection, _repeated| documents::list(connection, limit, after))
+    }
+}
+
+#[async_trait]
+impl FeedbackStore for SqlLedger {
+    async fn rate(
+        &self,
+        run_id: RunId,
+        caller: &CallerId,
+        feedback: &Feedback,
+        at: OffsetDateTime,
+    ) -> Result<(), StoreError> {
+        on_connection!(self, "feedback", |connection, _repeated| feedback::rate(
+            connection, run_id, caller, feedback, at
+        ))
+    }
+
+    async fn rating(&self, run_id: RunId, caller: &CallerId) -> Result<Option<Feedback>, StoreError> {
+        on_connection!(self, "feedback", |connection, _repeated| feedback::rating(connection, run_id, caller))
     }
 }

@@ -4,11 +4,11 @@
 mod lossy;
 mod report;
 
-use agent::ports::StoreError;
-use agent::ports::documents::{DocumentSource, DocumentStore, NewDocument};
+use agent::ports::documents::{DocumentSource, DocumentStore, DocumentSummary, Expected, NewDocument};
 use agent::ports::ledger::{
     AuditBatch, CommitOutcome, InvocationRow, Ledger, NewRun, StepRow, TerminalCommit, TerminalState,
 };
+use agent::ports::{Feedback, FeedbackStore, Rating, StoreError};
 use domain::budget::{BudgetLimits, BudgetUse};
 use domain::events::FailureCode;
 use domain::evidence::InvocationStatus;
@@ -305,7 +305,7 @@ async fn documents(ledger: &SqlLedger) {
     let (empty, chunks) = ledger.chunks().await.unwrap();
     assert!(chunks.is_empty());
     assert_eq!(ledger.revision().await.unwrap(), empty);
-    assert_eq!(ledger.put(&document("one\ntwo 😀"), start()).await.unwrap(), 1);
+    assert_eq!(ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap(), 1);
     let (first, chunks) = ledger.chunks().await.unwrap();
     assert_ne!(first, empty);
     assert_eq!(ledger.revision().await.unwrap(), first);
@@ -317,25 +317,68 @@ async fn documents(ledger: &SqlLedger) {
         ("A > B", "2027-01-15T08:00:00.123456Z")
     );
 
-    assert_eq!(ledger.put(&document("one\ntwo 😀"), start()).await.unwrap(), 1, "nothing new");
+    assert_eq!(
+        ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap(),
+        1,
+        "nothing new"
+    );
     assert_eq!(ledger.revision().await.unwrap(), first);
     let long = (0..250).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-    assert_eq!(ledger.put(&document(&long), start()).await.unwrap(), 2);
+    assert_eq!(ledger.put(&document(&long), Expected::Anything, start()).await.unwrap(), 2);
     let (second, chunks) = ledger.chunks().await.unwrap();
     assert_eq!((chunks.len(), chunks[249].text.as_str(), chunks[0].version), (250, "249", 2));
 
-    assert!(ledger.remove("pool").await.unwrap());
-    assert!(!ledger.remove("pool").await.unwrap());
-    assert!(!ledger.remove("unknown").await.unwrap());
+    assert!(ledger.remove("pool", Expected::Anything, start()).await.unwrap());
+    assert!(!ledger.remove("pool", Expected::Anything, start()).await.unwrap());
+    assert!(!ledger.remove("unknown", Expected::Anything, start()).await.unwrap());
     let (third, chunks) = ledger.chunks().await.unwrap();
     assert!(chunks.is_empty());
-    assert_eq!(ledger.put(&document("one"), start()).await.unwrap(), 3, "versions never repeat");
+    assert_eq!(
+        ledger.put(&document("one"), Expected::Anything, start()).await.unwrap(),
+        3,
+        "versions never repeat"
+    );
     let fourth = ledger.revision().await.unwrap();
     let revisions = std::collections::HashSet::from([empty, first, second, third, fourth]);
     assert_eq!(revisions.len(), 5);
-    let huge = ledger.put(&document(&"x".repeat(2_000_000)), start()).await;
+    expectations(ledger).await;
+    let huge = ledger.put(&document(&"x".repeat(2_000_000)), Expected::Anything, start()).await;
     assert!(matches!(huge, Err(StoreError::TooLarge { .. })));
     assert_eq!(ledger.chunks().await.unwrap().1.len(), 1);
+}
+
+/// Who writes on a wrong belief writes nothing. The document is at version 3.
+async fn expectations(ledger: &SqlLedger) {
+    let conflict = |done: Result<u32, StoreError>| matches!(done, Err(StoreError::Conflict { .. }));
+    for wrong in [Expected::Absent, Expected::Version(2), Expected::Version(4)] {
+        assert!(conflict(ledger.put(&document("changed"), wrong, start()).await), "{wrong:?}");
+    }
+    assert!(matches!(
+        ledger.remove("pool", Expected::Version(2), start()).await,
+        Err(StoreError::Conflict { .. })
+    ));
+    assert_eq!(ledger.put(&document("two 😀"), Expected::Version(3), start()).await.unwrap(), 4);
+    let stored = ledger.get("pool").await.unwrap().unwrap();
+    assert_eq!((stored.content.as_str(), stored.summary.version, stored.summary.bytes), ("two 😀", 4, 8));
+    let other = NewDocument { document_id: "another".into(), ..document("x") };
+    assert_eq!(ledger.put(&other, Expected::Absent, start()).await.unwrap(), 1);
+    let ids = |page: Vec<DocumentSummary>| page.into_iter().map(|d| d.document_id).collect::<Vec<_>>();
+    assert_eq!(ids(ledger.list(10, None).await.unwrap()), ["another", "pool"]);
+    assert_eq!(ids(ledger.list(1, None).await.unwrap()), ["another"]);
+    assert_eq!(ids(ledger.list(10, Some("another")).await.unwrap()), ["pool"]);
+    assert!(ledger.remove("another", Expected::Version(1), start()).await.unwrap());
+    assert!(ledger.get("another").await.unwrap().is_none());
+    assert_eq!(ids(ledger.list(10, None).await.unwrap()), ["pool"]);
+    assert_eq!(ledger.put(&other, Expected::Absent, start()).await.unwrap(), 2, "versions never repeat");
+    assert!(ledger.remove("another", Expected::Anything, start()).await.unwrap());
+
+    let run_id = run(1);
+    let said = |rating, comment: &str| Feedback { rating, reason: None, comment: Some(comment.into()) };
+    assert_eq!(ledger.rating(run_id, &alice()).await.unwrap(), None);
+    for feedback in [said(Rating::Up, "好 😀"), said(Rating::Down, "no")] {
+        ledger.rate(run_id, &alice(), &feedback, start()).await.unwrap();
+        assert_eq!(ledger.rating(run_id, &alice()).await.unwrap(), Some(feedback));
+    }
 }
 
 async fn concurrency(ledger: &SqlLedger) {
@@ -367,7 +410,11 @@ async fn concurrency(ledger: &SqlLedger) {
         let ledger = ledger.clone();
         work.spawn(async move {
             ledger
-                .put(&document(&[n.to_string(), n.to_string(), n.to_string()].join("\n")), start())
+                .put(
+                    &document(&[n.to_string(), n.to_string(), n.to_string()].join("\n")),
+                    Expected::Anything,
+                    start(),
+                )
                 .await
                 .unwrap();
             for _ in 0..5 {
@@ -378,7 +425,11 @@ async fn concurrency(ledger: &SqlLedger) {
         });
     }
     work.join_all().await;
-    assert_eq!(ledger.put(&document("last"), start()).await.unwrap(), 10, "3 before, 6 here, this one");
+    assert_eq!(
+        ledger.put(&document("last"), Expected::Anything, start()).await.unwrap(),
+        11,
+        "4 before, 6 here, this one"
+    );
 }
 
 /// The server drops every connection between two calls, as it does with a sandbox that was frozen.
