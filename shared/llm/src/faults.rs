@@ -61,6 +61,7 @@ const PHRASES: &[(ModelFault, &[&str])] = &[
             "maximum context",
             "too many tokens",
             "prompt is too long",
+            "prompt too long",
             "input is too long",
             "range of input length",
             "request too large",
@@ -103,6 +104,8 @@ const PHRASES: &[(ModelFault, &[&str])] = &[
     ),
     (ModelFault::RateLimited, &["rate limit", "rate_limit", "too many requests", "throttl"]),
     (ModelFault::Overloaded, &["overloaded", "at capacity", "server is busy", "resource_exhausted"]),
+    // The least that is said: only for errors that come without a status.
+    (ModelFault::BadRequest, &["badrequest", "bad_request", "bad request", "invalid_request"]),
 ];
 
 fn by_words(text: &str) -> Option<ModelFault> {

@@ -8,9 +8,10 @@ mod endpoint;
 mod faults;
 mod openai;
 mod retry;
+mod sse;
 mod transport;
 
 pub use embeddings::Embeddings;
 pub use endpoint::{Endpoint, InvalidEndpoint, Secret};
-pub use openai::OpenAi;
-pub use retry::RetryPolicy;
+pub use openai::{OpenAi, Patience};
+pub use retry::{RetryPolicy, is_temporary};

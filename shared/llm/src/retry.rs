@@ -49,7 +49,7 @@ pub(crate) struct Exchange {
 }
 
 /// Whether the same request may well succeed a moment later.
-fn is_temporary(fault: ModelFault) -> bool {
+pub fn is_temporary(fault: ModelFault) -> bool {
     matches!(
         fault,
         ModelFault::RateLimited | ModelFault::Overloaded | ModelFault::ServerError | ModelFault::Transport

@@ -1,4 +1,4 @@
-//! The one HTTP client of this crate: built lazily and once, bounded in every direction.
+//! The one HTTP client of this crate: built lazily and once, bounded in every direction, and read as the bytes come.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,6 +10,8 @@ use url::Url;
 
 use crate::retry;
 
+/// Bytes of one stream that are read at most, envelopes included.
+const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Shorter than the idle cut of common load balancers, so that a frozen sandbox rarely wakes up with a dead
 /// connection.
@@ -26,12 +28,13 @@ pub(crate) struct Transport {
     client: OnceLock<Option<Client>>,
 }
 
-/// A complete response, whatever its status.
-pub(crate) struct HttpReply {
+/// A response whose head has arrived.
+pub(crate) struct Opened {
     pub status: u16,
     /// What the server asked us to wait, if it said so in a way we understand.
     pub retry_after: Option<Duration>,
-    pub body: Bytes,
+    response: Response,
+    read: usize,
 }
 
 /// Why there is no response.
@@ -55,15 +58,30 @@ impl Transport {
         Self { url, headers, client: OnceLock::new() }
     }
 
-    /// One exchange. The caller bounds its time by dropping the future.
-    pub(crate) async fn post(&self, body: Bytes) -> Result<HttpReply, NoReply> {
+    /// Sends a request and waits for the head of its response. The caller bounds the time by dropping the future, which also
+    /// drops the connection.
+    pub(crate) async fn post(&self, body: Bytes) -> Result<Opened, NoReply> {
         let client = self.client.get_or_init(|| build(self.url.scheme() == "https"));
         let Some(client) = client else { return Err(NoReply::NoClient) };
         let request = client.post(self.url.clone()).headers(self.headers.clone()).body(body);
         let response = request.send().await.map_err(no_reply)?;
         let status = response.status().as_u16();
         let retry_after = retry_after(response.headers());
-        Ok(HttpReply { status, retry_after, body: bounded_body(response).await? })
+        Ok(Opened { status, retry_after, response, read: 0 })
+    }
+}
+
+impl Opened {
+    /// The next bytes as they came; `None` after the last ones.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, NoReply> {
+        let chunk = self.response.chunk().await.map_err(|_| NoReply::Lost)?;
+        self.read += chunk.as_ref().map_or(0, Bytes::len);
+        if self.read > MAX_STREAM_BYTES { Err(NoReply::TooLarge) } else { Ok(chunk) }
+    }
+
+    /// The whole body of a response that is short by nature: an error's.
+    pub(crate) async fn whole(self) -> Result<Bytes, NoReply> {
+        bounded_body(self.response).await
     }
 }
 

@@ -1,12 +1,16 @@
 //! The Chat Completions wire and everything compatible with it.
 
 mod arguments;
+mod assembly;
 mod dialect;
+mod intake;
+mod partial_call;
 mod reader;
 mod request;
 mod text;
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use agent::ports::{Model, ModelRequest};
 use async_trait::async_trait;
@@ -14,19 +18,37 @@ use bytes::Bytes;
 use domain::budget::estimate_tokens;
 use domain::model::{ModelFault, ModelResult, Reply, Usage};
 use reqwest::header::AUTHORIZATION;
+use tokio::time::{Instant, timeout_at};
 
 use self::dialect::Dialect;
+use self::intake::Intake;
 use self::reader::Reading;
 use crate::endpoint::{Endpoint, InvalidEndpoint};
 use crate::faults;
 use crate::retry::{Exchange, RetryPolicy, exchanges};
-use crate::transport::{HttpReply, NoReply, Transport};
+use crate::transport::{NoReply, Opened, Transport};
+
+/// How long a silent server is waited for. The time of the call bounds both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Until the model begins to answer; comments that only keep the connection open do not count.
+    pub first_token: Duration,
+    /// Between two pieces of an answer that has begun.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { first_token: Duration::from_secs(45), idle: Duration::from_secs(20) }
+    }
+}
 
 /// A model behind a Chat Completions endpoint.
 pub struct OpenAi {
     model: String,
     transport: Transport,
     policy: RetryPolicy,
+    patience: Patience,
     /// Learnt from refusals once, then used for every call of this process.
     dialect: Mutex<Dialect>,
 }
@@ -45,8 +67,14 @@ impl OpenAi {
             model: endpoint.model.trim().to_owned(),
             transport: Transport::new(url, secret),
             policy,
+            patience: Patience::default(),
             dialect: Mutex::new(Dialect::default()),
         })
+    }
+
+    /// The same client with other limits for silence.
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
     }
 
     fn dialect(&self) -> Dialect {
@@ -65,29 +93,55 @@ impl OpenAi {
                 return refused(ModelFault::BadRequest);
             };
             let sent = estimated_input(&body);
-            let reply = match self.transport.post(body).await {
-                Ok(reply) => reply,
-                Err(cause) => return unanswered(cause, sent),
+            let begun_by = Instant::now() + self.patience.first_token;
+            let opened = match timeout_at(begun_by, self.transport.post(body)).await {
+                Ok(Ok(opened)) => opened,
+                Ok(Err(cause)) => return unanswered(cause, sent),
+                Err(_) => return silent(sent),
             };
+            let (status, retry_after) = (opened.status, opened.retry_after);
             tracing::debug!(
                 model.role = request.role.as_str(),
-                http.status = reply.status,
+                http.status = status,
                 "model endpoint answered"
             );
-            if reply.status == 200 {
-                return answered(&reply, sent);
+            if status == 200 {
+                return self.answer(opened, begun_by, sent).await;
             }
-            match dialect.after_refusal(reply.status, &faults::error_text(&reply.body)) {
+            let Ok(refusal) = timeout_at(begun_by, opened.whole()).await else { return silent(sent) };
+            // The status alone says enough where the words did not arrive.
+            let refusal = refusal.unwrap_or_default();
+            match dialect.after_refusal(status, &faults::error_text(&refusal)) {
                 Some(other) => {
+                    tracing::info!(
+                        http.status = status,
+                        "the model endpoint refused a parameter; it is no longer sent"
+                    );
                     dialect = other;
                     self.learn(dialect);
                 }
-                None => {
-                    let fault = faults::of_response(reply.status, &reply.body);
-                    return Exchange { retry_after: reply.retry_after, ..refused(fault) };
-                }
+                None => return Exchange { retry_after, ..refused(faults::of_response(status, &refusal)) },
             }
         }
+    }
+
+    /// Reads the answer as it comes, until it is complete, breaks, or falls silent.
+    async fn answer(&self, mut opened: Opened, begun_by: Instant, sent: u64) -> Exchange {
+        let mut intake = Intake::default();
+        let clean = loop {
+            if intake.is_done() {
+                break true;
+            }
+            let until = if intake.has_begun() { Instant::now() + self.patience.idle } else { begun_by };
+            match timeout_at(until, opened.chunk()).await {
+                Ok(Ok(Some(bytes))) => intake.push(&bytes),
+                Ok(Ok(None)) => break true,
+                Ok(Err(NoReply::TooLarge)) => return unanswered(NoReply::TooLarge, sent),
+                Ok(Err(_)) => break false,
+                Err(_) => return silent(sent),
+            }
+        };
+        answered(intake.finish(clean), opened.retry_after, sent)
     }
 }
 
@@ -125,15 +179,21 @@ fn unanswered(cause: NoReply, sent: u64) -> Exchange {
     Exchange { reply: Err(fault), usage, retry_after: None }
 }
 
-fn answered(reply: &HttpReply, sent: u64) -> Exchange {
-    let Reading { input_tokens, output_tokens, reply: read } = reader::read(&reply.body);
+/// The provider has probably read the request, and nothing more is known.
+fn silent(sent: u64) -> Exchange {
+    let usage = Usage { input_tokens: sent, output_tokens: 0, estimated: true };
+    Exchange { reply: Err(ModelFault::Timeout), usage, retry_after: None }
+}
+
+fn answered(reading: Reading, retry_after: Option<Duration>, sent: u64) -> Exchange {
+    let Reading { input_tokens, output_tokens, reply: read } = reading;
     let written = || read.as_ref().map(estimated_output).unwrap_or_default();
     let usage = Usage {
         input_tokens: input_tokens.unwrap_or(sent),
         output_tokens: output_tokens.unwrap_or_else(written),
         estimated: input_tokens.is_none() || output_tokens.is_none(),
     };
-    Exchange { reply: read, usage, retry_after: reply.retry_after }
+    Exchange { reply: read, usage, retry_after }
 }
 
 fn estimated_output(reply: &Reply) -> u64 {

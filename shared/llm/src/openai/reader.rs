@@ -19,19 +19,41 @@ pub(super) struct Reading {
 pub(super) fn read(body: &[u8]) -> Reading {
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {
-        Ok(response) => Reading {
-            input_tokens: tokens(&response["usage"]["prompt_tokens"]),
-            output_tokens: tokens(&response["usage"]["completion_tokens"]),
-            reply: reply(&response),
-        },
+        Ok(response) => read_response(&response),
         Err(fault) => {
             // A body that ends too early was cut on its way; one that is no JSON (a login page) will be none
             // next time either.
             let cut = fault.is_eof();
-            let reply = Err(if cut { ModelFault::Transport } else { ModelFault::ParseError });
-            Reading { input_tokens: None, output_tokens: None, reply }
+            Reading::failed(if cut { ModelFault::Transport } else { ModelFault::ParseError })
         }
     }
+}
+
+impl Reading {
+    /// Nothing but a fault, and no word about its cost.
+    pub(super) fn failed(fault: ModelFault) -> Self {
+        Self { input_tokens: None, output_tokens: None, reply: Err(fault) }
+    }
+}
+
+/// Reads a whole response.
+pub(super) fn read_response(response: &Value) -> Reading {
+    Reading {
+        input_tokens: tokens(&response["usage"]["prompt_tokens"]),
+        output_tokens: tokens(&response["usage"]["completion_tokens"]),
+        reply: reply(response),
+    }
+}
+
+/// Reads a response that lacks its end. A whole JSON object can lack nothing but padding; all else is lost.
+pub(super) fn read_cut(response: &Value) -> Reading {
+    let mut reading = read_response(response);
+    let whole =
+        |reply: &Reply| reply.calls.is_empty() && reply.text.as_deref().is_some_and(text::is_json_object);
+    if !reading.reply.as_ref().is_ok_and(whole) {
+        reading.reply = Err(ModelFault::Transport);
+    }
+    reading
 }
 
 /// A count, if it is one: some servers send floats, strings or -1.
@@ -76,6 +98,8 @@ fn judge(
         _ if message["refusal"].as_str().is_some_and(|words| !words.trim().is_empty()) => {
             Err(ModelFault::Refused)
         }
+        "refusal" => Err(ModelFault::Refused),
+        "model_context_window_exceeded" => Err(ModelFault::ContextTooLarge),
         _ if text.is_none() && calls.is_empty() => Err(ModelFault::SchemaInvalid),
         _ => Ok(Reply { text, calls }),
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::dialect::{Dialect, OutputLimit, Structured};
+use super::dialect::{Dialect, OutputLimit, Streaming, Structured};
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -25,6 +25,15 @@ struct Body<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 #[derive(Serialize)]
@@ -100,6 +109,9 @@ pub(super) fn body(model: &str, request: &ModelRequest, dialect: Dialect) -> Opt
             ToolChoice::Forbidden if !request.tools.is_empty() => Some("none"),
             ToolChoice::Forbidden | ToolChoice::Auto => None,
         },
+        stream: (dialect.streaming != Streaming::Buffered).then_some(true),
+        stream_options: (dialect.streaming == Streaming::WithUsage)
+            .then_some(StreamOptions { include_usage: true }),
     };
     serde_json::to_vec(&body).ok().map(Bytes::from)
 }

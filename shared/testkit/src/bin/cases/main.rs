@@ -4,6 +4,7 @@
 mod alert;
 mod evidence;
 mod patterns;
+mod provider;
 mod redact;
 mod sql;
 
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 /// Judges one line.
 type Judge = Box<dyn Fn(&Value) -> anyhow::Result<Value>>;
 
-const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | cases evidence | cases redact | cases patterns | cases alert   (reads JSON lines from standard input)";
+const USAGE: &str = "usage: cases sql --policy FILE [--source NAME] | alert | evidence | patterns | provider | redact | retrieval --documents FILE --top-k K   (reads JSON lines from standard input)";
 
 /// Bytes of one line at most.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -25,6 +26,7 @@ fn main() -> anyhow::Result<()> {
     let judge: Judge = match kind.as_str() {
         "sql" => sql::judge(options)?,
         "alert" => Box::new(alert::judge),
+        "provider" => provider::judge()?,
         "evidence" => Box::new(evidence::judge),
         "patterns" => patterns::judge(),
         "redact" => Box::new(redact::judge),
