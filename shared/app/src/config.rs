@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::budget::BudgetLimits;
 use edge::auth::Authenticator;
-use llm::{Endpoint, Secret};
+use llm::{Endpoint, Secret, Wire};
 
 /// What a function needs; what it does not need is not required of its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,7 @@ pub struct Config {
 
 #[derive(Debug, Clone)]
 pub struct ModelConfig {
+    pub wire: Wire,
     pub endpoint: Endpoint,
     pub timeout: Duration,
 }
@@ -170,20 +171,21 @@ fn on_disconnect(env: &mut Reader<'_>) -> OnDisconnect {
 }
 
 fn model(env: &mut Reader<'_>) -> Option<ModelConfig> {
-    match env.or("MODEL_WIRE", "openai").as_str() {
-        "openai" => {}
-        "anthropic" => {
-            env.faults.push("MODEL_WIRE=anthropic is not available in this version; use openai".to_owned())
+    let wire = match env.or("MODEL_WIRE", "openai").as_str() {
+        "openai" => Wire::OpenAi,
+        "anthropic" => Wire::Anthropic,
+        _ => {
+            env.faults.push("MODEL_WIRE must be openai or anthropic".to_owned());
+            Wire::OpenAi
         }
-        _ => env.faults.push("MODEL_WIRE must be openai".to_owned()),
-    }
+    };
     if env.optional("MODEL_API_KEY_SECRET_ARN").is_some() {
         env.faults
             .push("MODEL_API_KEY_SECRET_ARN is not available in this version; set MODEL_API_KEY".to_owned());
     }
     let base_url = env.required(
         "MODEL_BASE_URL",
-        "set the provider's URL up to before /chat/completions, such as https://api.example.com/v1",
+        "set the provider's URL up to before /chat/completions or /messages, such as https://api.example.com/v1",
     );
     let name = env.required("MODEL_NAME", "set the model's name as the provider spells it");
     let timeout = env.seconds("MODEL_TIMEOUT_SECONDS", 60);
@@ -195,7 +197,7 @@ fn model(env: &mut Reader<'_>) -> Option<ModelConfig> {
             None
         }
     });
-    Some(ModelConfig { endpoint: Endpoint { base_url: base_url?, model: name?, api_key }, timeout })
+    Some(ModelConfig { wire, endpoint: Endpoint { base_url: base_url?, model: name?, api_key }, timeout })
 }
 
 fn authenticator(env: &mut Reader<'_>) -> Option<Authenticator> {

@@ -22,6 +22,14 @@ fn the_defaults_are_the_contracts() {
 }
 
 #[test]
+fn both_wires_can_be_chosen() {
+    for (name, wire) in [("openai", Wire::OpenAi), ("anthropic", Wire::Anthropic)] {
+        let pairs = [LOCAL.as_slice(), &[("MODEL_WIRE", name)]].concat();
+        assert_eq!(read(Needs::CHAT, &pairs).unwrap().model.unwrap().wire, wire);
+    }
+}
+
+#[test]
 fn all_faults_are_told_together() {
     let pairs = [
         ("MODEL_WIRE", "smoke-signals"),

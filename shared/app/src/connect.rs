@@ -59,7 +59,11 @@ impl App {
         let model = config.model.as_ref().context("the chat function needs a model")?;
         let tools = evidence_tools(config, &ledger)?;
         let engine = Engine {
-            model: Arc::new(llm::OpenAi::new(&model.endpoint)?),
+            model: Arc::new(llm::HttpModel::on_wire(
+                model.wire,
+                &model.endpoint,
+                llm::RetryPolicy::default(),
+            )?),
             prompts: Prompts::new(&tools),
             boundary: ToolBoundary::new(tools, canonical),
             control: control.clone(),

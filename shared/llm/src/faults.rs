@@ -65,6 +65,7 @@ const PHRASES: &[(ModelFault, &[&str])] = &[
             "input is too long",
             "range of input length",
             "request too large",
+            "request_too_large",
         ],
     ),
     (
@@ -90,7 +91,10 @@ const PHRASES: &[(ModelFault, &[&str])] = &[
             "inappropriate content",
         ],
     ),
-    (ModelFault::UnknownModel, &["model_not_found", "unknown model", "no such model", "model not found"]),
+    (
+        ModelFault::UnknownModel,
+        &["model_not_found", "unknown model", "no such model", "model not found", "\"model: "],
+    ),
     (
         ModelFault::Auth,
         &[

@@ -3,6 +3,7 @@
 //! Nothing here reads the environment or keeps what was said: logs carry roles, status codes, durations and
 //! fault codes only.
 
+mod anthropic;
 mod embeddings;
 mod endpoint;
 mod faults;
@@ -13,5 +14,5 @@ mod transport;
 
 pub use embeddings::Embeddings;
 pub use endpoint::{Endpoint, InvalidEndpoint, Secret};
-pub use openai::{OpenAi, Patience};
+pub use openai::{HttpModel, Patience, Wire};
 pub use retry::{RetryPolicy, is_temporary};

@@ -51,9 +51,9 @@ pub(crate) enum NoReply {
 }
 
 impl Transport {
-    /// `secret` is the credential header of the wire format, if there is one.
-    pub(crate) fn new(url: Url, secret: Option<(HeaderName, HeaderValue)>) -> Self {
-        let mut headers = HeaderMap::from_iter(secret);
+    /// `own` are the headers of the wire format, the credential among them.
+    pub(crate) fn new(url: Url, own: impl IntoIterator<Item = (HeaderName, HeaderValue)>) -> Self {
+        let mut headers = HeaderMap::from_iter(own);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Self { url, headers, client: OnceLock::new() }
     }

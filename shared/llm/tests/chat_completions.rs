@@ -10,7 +10,7 @@ use agent::ports::model::AssistantCall;
 use agent::ports::{Message, Model, ModelRequest, ResponseSchema, ToolChoice, ToolSpec};
 use domain::ids::ToolCallId;
 use domain::model::{ModelFault, ModelResult, Role};
-use llm::{Endpoint, OpenAi, RetryPolicy, Secret};
+use llm::{Endpoint, HttpModel, RetryPolicy, Secret};
 use serde_json::{Value, json};
 use testkit::provider::{Call, Reply, Script, ScriptedProvider};
 
@@ -19,9 +19,9 @@ const QUICK: RetryPolicy =
     RetryPolicy { attempts: 3, first_wait: Duration::from_millis(1), longest_wait: Duration::from_millis(1) };
 const PLENTY: Duration = Duration::from_secs(60);
 
-fn client(base_url: String) -> OpenAi {
+fn client(base_url: String) -> HttpModel {
     let api_key = Secret::new("sk-fake-key");
-    OpenAi::with_policy(&Endpoint { base_url, model: "some-model".into(), api_key }, QUICK).unwrap()
+    HttpModel::with_policy(&Endpoint { base_url, model: "some-model".into(), api_key }, QUICK).unwrap()
 }
 
 fn request(role: Role, messages: Vec<Message>) -> ModelRequest {
@@ -256,7 +256,7 @@ async fn fences_and_thinking_around_json_are_removed() {
 fn a_client_is_made_without_a_runtime_or_any_io() {
     for base_url in ["https://llm.example/v1", "http://127.0.0.1:1"] {
         let endpoint = Endpoint { base_url: base_url.into(), model: "m".into(), api_key: Secret::default() };
-        assert_eq!(OpenAi::new(&endpoint).unwrap().name(), "m");
+        assert_eq!(HttpModel::new(&endpoint).unwrap().name(), "m");
     }
 }
 

@@ -24,7 +24,7 @@ use domain::run::{
     Admission, Limits, ModelCall, PlannedCall, Run, Step, Surroundings, Terminal, ToolOffer, ToolResult,
 };
 use domain::tool::ToolErrorCode;
-use llm::{Endpoint, OpenAi, Secret};
+use llm::{Endpoint, HttpModel, Secret};
 use serde_json::{Value, json, value::RawValue};
 use stores::SqlLedger;
 use testkit::provider::{Script, ScriptedProvider, offline};
@@ -37,7 +37,7 @@ use tools::mysql::{BusinessDatabase, MysqlTool, TableNote};
 /// One scenario, ready to be asked.
 struct Stage {
     provider: ScriptedProvider,
-    model: OpenAi,
+    model: HttpModel,
     tools: Vec<Arc<dyn EvidenceTool>>,
     prompts: Prompts,
     now: OffsetDateTime,
@@ -104,7 +104,7 @@ impl Stage {
         ];
         let provider = Script::new().otherwise_offline().start().await.unwrap();
         let (base_url, model) = (provider.base_url(), offline::MODEL_NAME.to_owned());
-        let model = OpenAi::new(&Endpoint { base_url, model, api_key: Secret::default() }).unwrap();
+        let model = HttpModel::new(&Endpoint { base_url, model, api_key: Secret::default() }).unwrap();
         Self { provider, model, prompts: Prompts::new(&tools), tools, now }
     }
 

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::partial_call::PartialCalls;
+use crate::anthropic;
 use crate::sse::Event;
 
 /// What the deltas have said so far.
@@ -107,9 +108,14 @@ impl Assembly {
             self.error = Some(error);
             return;
         }
-        // Usage comes last, never, or grows with each chunk: the latest is the one.
-        if chunk["usage"].is_object() {
-            self.usage = chunk["usage"].take();
+        if let Some(translated) = anthropic::chunk(&chunk) {
+            self.done = translated["done"] == true;
+            chunk = translated;
+        }
+        // Usage comes last, never, in parts, or grows with each chunk: the latest count of each kind is the one.
+        if let Some(counts) = chunk["usage"].as_object() {
+            let counted = counts.iter().filter(|(_, count)| !count.is_null());
+            counted.for_each(|(name, count)| self.usage[name.as_str()] = count.clone());
         }
         let Some(choices) = chunk["choices"].as_array() else { return };
         for choice in choices.iter().filter(|choice| is_first(&choice["index"])) {

@@ -127,3 +127,41 @@ fn errors_in_the_middle_of_a_stream_are_typed() {
     }
     assert_eq!(read(&[b"data: hello\n\n"], true).reply, Err(ModelFault::ParseError));
 }
+
+#[test]
+fn messages_are_read_alike_in_one_piece_and_streamed() {
+    let block = json!([
+        { "type": "text", "text": "Looking. " },
+        { "type": "tool_use", "id": "toolu_1", "name": "query_logs", "input": { "limit": 5 } },
+        { "type": "tool_use", "id": "toolu_2", "name": "query_logs", "input": {} },
+    ]);
+    let usage = json!({ "input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 20 });
+    let whole = json!({ "type": "message", "role": "assistant", "content": block, "stop_reason": "tool_use", "usage": usage });
+    let start = json!({ "input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 1 });
+    let tool = |id: &str| json!({ "type": "tool_use", "id": id, "name": "query_logs", "input": {} });
+    let events = [
+        json!({ "type": "message_start", "message": { "type": "message", "content": [], "usage": start } }),
+        json!({ "type": "ping" }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "Looking. " } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "content_block_start", "index": 1, "content_block": tool("toolu_1") }),
+        json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "input_json_delta", "partial_json": "{\"limit\"" } }),
+        json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "input_json_delta", "partial_json": ":5}" } }),
+        json!({ "type": "content_block_start", "index": 2, "content_block": tool("toolu_2") }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 20 } }),
+        json!({ "type": "message_stop" }),
+    ];
+    let read_whole = read(&[whole.to_string().as_bytes()], true);
+    assert_eq!(format!("{:?}", read(&[&streamed(&events)], true)), format!("{read_whole:?}"));
+    assert_eq!((read_whole.input_tokens, read_whole.output_tokens), (Some(100), Some(20)));
+    let ids: Vec<_> = read_whole.reply.unwrap().calls.into_iter().map(|call| call.id.unwrap()).collect();
+    assert_eq!(ids, ["toolu_1", "toolu_2"]);
+
+    assert_eq!(read(&[&streamed(&events[..9])], true).reply, Err(ModelFault::Transport), "no end");
+    let overloaded =
+        json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    assert_eq!(read(&[&streamed(&[events[0].clone(), overloaded])], true).reply, Err(ModelFault::Overloaded));
+    let refused = json!({ "type": "message", "content": [], "stop_reason": "refusal" });
+    assert_eq!(read(&[refused.to_string().as_bytes()], true).reply, Err(ModelFault::Refused));
+}

@@ -17,16 +17,27 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::budget::estimate_tokens;
 use domain::model::{ModelFault, ModelResult, Reply, Usage};
-use reqwest::header::AUTHORIZATION;
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use self::dialect::Dialect;
+use self::dialect::{Dialect, Streaming};
 use self::intake::Intake;
 use self::reader::Reading;
-use crate::endpoint::{Endpoint, InvalidEndpoint};
+use crate::anthropic;
+use crate::endpoint::{Endpoint, InvalidEndpoint, Secret};
 use crate::faults;
 use crate::retry::{Exchange, RetryPolicy, exchanges};
 use crate::transport::{NoReply, Opened, Transport};
+
+/// The format in which a provider is spoken to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Wire {
+    /// Chat Completions and everything compatible.
+    #[default]
+    OpenAi,
+    /// Messages.
+    Anthropic,
+}
 
 /// How long a silent server is waited for. The time of the call bounds both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +54,9 @@ impl Default for Patience {
     }
 }
 
-/// A model behind a Chat Completions endpoint.
-pub struct OpenAi {
+/// A model behind an HTTP endpoint.
+pub struct HttpModel {
+    wire: Wire,
     model: String,
     transport: Transport,
     policy: RetryPolicy,
@@ -53,19 +65,25 @@ pub struct OpenAi {
     dialect: Mutex<Dialect>,
 }
 
-impl OpenAi {
+impl HttpModel {
     /// Does no IO: the HTTP client is built at the first call.
     pub fn new(endpoint: &Endpoint) -> Result<Self, InvalidEndpoint> {
         Self::with_policy(endpoint, RetryPolicy::default())
     }
 
     pub fn with_policy(endpoint: &Endpoint, policy: RetryPolicy) -> Result<Self, InvalidEndpoint> {
-        let url = endpoint.url("chat/completions")?;
-        let key = &endpoint.api_key;
-        let secret = if key.is_empty() { None } else { Some((AUTHORIZATION, key.header("Bearer ")?)) };
+        Self::on_wire(Wire::OpenAi, endpoint, policy)
+    }
+
+    pub fn on_wire(wire: Wire, endpoint: &Endpoint, policy: RetryPolicy) -> Result<Self, InvalidEndpoint> {
+        let path = match wire {
+            Wire::OpenAi => "chat/completions",
+            Wire::Anthropic => "messages",
+        };
         Ok(Self {
+            wire,
             model: endpoint.model.trim().to_owned(),
-            transport: Transport::new(url, secret),
+            transport: Transport::new(endpoint.url(path)?, headers(wire, &endpoint.api_key)?),
             policy,
             patience: Patience::default(),
             dialect: Mutex::new(Dialect::default()),
@@ -75,6 +93,15 @@ impl OpenAi {
     /// The same client with other limits for silence.
     pub fn with_patience(self, patience: Patience) -> Self {
         Self { patience, ..self }
+    }
+
+    fn body(&self, request: &ModelRequest, dialect: Dialect) -> Option<Bytes> {
+        match self.wire {
+            Wire::OpenAi => request::body(&self.model, request, dialect),
+            Wire::Anthropic => {
+                anthropic::body(&self.model, request, dialect.streaming != Streaming::Buffered)
+            }
+        }
     }
 
     fn dialect(&self) -> Dialect {
@@ -89,7 +116,7 @@ impl OpenAi {
     async fn exchange(&self, request: &ModelRequest) -> Exchange {
         let mut dialect = self.dialect();
         loop {
-            let Some(body) = request::body(&self.model, request, dialect) else {
+            let Some(body) = self.body(request, dialect) else {
                 return refused(ModelFault::BadRequest);
             };
             let sent = estimated_input(&body);
@@ -146,16 +173,31 @@ impl OpenAi {
 }
 
 #[async_trait]
-impl Model for OpenAi {
+impl Model for HttpModel {
     fn name(&self) -> &str {
         &self.model
     }
 
     async fn call(&self, request: ModelRequest) -> ModelResult {
-        let lost = request::body(&self.model, &request, self.dialect()).map(|body| estimated_input(&body));
+        let lost = self.body(&request, self.dialect()).map(|body| estimated_input(&body));
         let lost = Usage { input_tokens: lost.unwrap_or_default(), output_tokens: 0, estimated: true };
         exchanges(self.policy, request.timeout, lost, || self.exchange(&request)).await
     }
+}
+
+fn headers(wire: Wire, key: &Secret) -> Result<Vec<(HeaderName, HeaderValue)>, InvalidEndpoint> {
+    let (name, prefix) = match wire {
+        Wire::OpenAi => (AUTHORIZATION, "Bearer "),
+        Wire::Anthropic => (HeaderName::from_static("x-api-key"), ""),
+    };
+    let mut headers = Vec::new();
+    if !key.is_empty() {
+        headers.push((name, key.header(prefix)?));
+    }
+    if wire == Wire::Anthropic {
+        headers.push((HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01")));
+    }
+    Ok(headers)
 }
 
 fn estimated_input(body: &Bytes) -> u64 {

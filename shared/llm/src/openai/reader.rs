@@ -5,7 +5,7 @@ use domain::model::{ModelFault, Reply, RequestedCall};
 use serde_json::Value;
 
 use super::{arguments, text};
-use crate::faults;
+use crate::{anthropic, faults};
 
 /// What a response says. Token counts are the provider's, where it gave usable ones.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Reading {
 pub(super) fn read(body: &[u8]) -> Reading {
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {
-        Ok(response) => read_response(&response),
+        Ok(response) => read_response(&anthropic::response(&response).unwrap_or(response)),
         Err(fault) => {
             // A body that ends too early was cut on its way; one that is no JSON (a login page) will be none
             // next time either.

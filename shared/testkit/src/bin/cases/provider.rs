@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use domain::ids::CallIds;
 use domain::model::{ModelResult, RequestedCall, Role};
 use domain::tool::ToolName;
-use llm::{Endpoint, OpenAi, RetryPolicy, Secret};
+use llm::{Endpoint, HttpModel, RetryPolicy, Secret};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -111,7 +111,7 @@ async fn exchange(response: CannedResponse) -> anyhow::Result<ModelResult> {
     let base_url = format!("http://{}/v1", listener.local_addr()?);
     let endpoint = Endpoint { base_url, model: "m".to_owned(), api_key: Secret::default() };
     // The same response would come each time, so one attempt tells all.
-    let client = OpenAi::with_policy(&endpoint, RetryPolicy { attempts: 1, ..RetryPolicy::default() })?;
+    let client = HttpModel::with_policy(&endpoint, RetryPolicy { attempts: 1, ..RetryPolicy::default() })?;
     tokio::select! {
         result = client.call(request()) => Ok(result),
         ended = response.serve(listener) => { ended?; anyhow::bail!("the server ended") }
