@@ -10,6 +10,7 @@ mod reply;
 mod request;
 mod scripted;
 mod server;
+mod streamed;
 
 pub use reply::{Call, Reply};
 pub use request::{OfferedTool, Received};

@@ -6,6 +6,7 @@ use domain::budget::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::request::Received;
+use super::streamed;
 
 /// One tool call of a reply.
 #[derive(Debug, Clone)]
@@ -237,6 +238,15 @@ impl Reply {
         if let Some((input, output)) = counted {
             response["usage"] = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input.saturating_add(output) });
         }
-        response.to_string()
+        if self.is_stream_for(request) {
+            streamed::events(&response, request.stream_usage)
+        } else {
+            response.to_string()
+        }
+    }
+
+    /// Whether the body is an event stream: only completions are, errors never.
+    pub(super) fn is_stream_for(&self, request: &Received) -> bool {
+        request.stream && matches!(self.content, Content::Completion { .. })
     }
 }

@@ -21,6 +21,10 @@ pub struct Received {
     /// The name of the reply's JSON schema.
     pub schema_name: Option<String>,
     pub max_tokens: Option<u64>,
+    /// Whether the reply is to be an event stream.
+    pub stream: bool,
+    /// Whether that stream is to tell the usage at its end.
+    pub stream_usage: bool,
     /// The `authorization` header.
     pub authorization: Option<String>,
     /// Bytes of `body` up to the end of the last message: what the next call of the conversation must begin
@@ -65,6 +69,8 @@ impl Received {
             tool_choice: loose["tool_choice"].as_str().map(str::to_owned),
             schema_name: loose["response_format"]["json_schema"]["name"].as_str().map(str::to_owned),
             max_tokens: limit("max_tokens").or_else(|| limit("max_completion_tokens")),
+            stream: loose["stream"] == true,
+            stream_usage: loose["stream_options"]["include_usage"] == true,
             authorization,
             prefix_bytes,
             messages,

@@ -78,6 +78,8 @@ async fn exchange(
     if !reply.latency.is_zero() {
         tokio::time::sleep(reply.latency).await;
     }
+    let reply =
+        if reply.is_stream_for(&request) { reply.header("content-type", "text/event-stream") } else { reply };
     deliver(&reply, body, &fuse).await
 }
 
