@@ -159,7 +159,7 @@ fn error_in(chunk: &mut Value, is_error: bool) -> Option<Value> {
         return Some(chunk["error"].take());
     }
     let by_itself = !chunk["choices"].is_array()
-        && (["error_type", "error_message", "message"].iter().any(|name| is_set(&chunk[*name]))
+        && (["error_type", "error_message", "message"].iter().any(|name| chunk[*name].is_string())
             || chunk["object"] == "error");
     (is_error || by_itself).then(|| chunk.take())
 }
