@@ -42,7 +42,8 @@ fn a_body_is_the_same_wherever_it_is_cut() {
         streams += usize::from(body.starts_with(b"data:") || body.starts_with(b":"));
         let whole = format!("{:?}", read(&[body], true));
         // The few huge bodies are cut at fewer places; their time would grow with the square.
-        for cut in (0..=body.len()).step_by(body.len() / 2_000 + 1) {
+        let step = if body.len() > 20_000 { body.len() / 50 } else { 1 };
+        for cut in (0..=body.len()).step_by(step) {
             let cut_reading = format!("{:?}", read(&[&body[..cut], &body[cut..]], true));
             assert_eq!(cut_reading, whole, "{} cut at {cut}", case["id"]);
         }
