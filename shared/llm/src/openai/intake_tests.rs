@@ -166,3 +166,13 @@ fn messages_are_read_alike_in_one_piece_and_streamed() {
     let refused = json!({ "type": "message", "content": [], "stop_reason": "refusal" });
     assert_eq!(read(&[refused.to_string().as_bytes()], true).reply, Err(ModelFault::Refused));
 }
+
+#[test]
+fn two_ids_at_one_index_are_two_calls_even_of_the_same_tool() {
+    let calls = calls_of(vec![
+        call(json!(0), json!("a"), json!("query_logs"), json!("{\"limit\":1}")),
+        call(json!(0), json!("b"), json!("query_logs"), json!("{\"limit\":2}")),
+    ]);
+    let ids: Vec<Option<String>> = calls.into_iter().map(|(id, _, _)| id).collect();
+    assert_eq!(ids, [Some("a".to_owned()), Some("b".to_owned())]);
+}
