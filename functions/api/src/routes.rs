@@ -35,6 +35,9 @@ pub enum Access {
     Scope(Scope),
 }
 
+/// The methods of one path, as `Allow` lists them, and their routes.
+type Methods = (&'static str, Vec<(Method, Route)>);
+
 impl Route {
     pub fn access(&self) -> Access {
         match self {
@@ -61,7 +64,7 @@ impl Route {
     }
 
     /// The methods of a path, as `Allow` lists them, and their routes.
-    fn of_path(path: &str) -> Result<(&'static str, Vec<(Method, Self)>), Problem> {
+    fn of_path(path: &str) -> Result<Methods, Problem> {
         let segments: Vec<&str> = path.trim_start_matches('/').trim_end_matches('/').split('/').collect();
         let run = |text: &str| RunId::parse(text).map_err(|_| Problem::not_found());
         let get = |route| ("GET, HEAD", vec![(Method::GET, route)]);

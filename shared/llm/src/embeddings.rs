@@ -55,7 +55,8 @@ impl Embeddings {
         if reply.status != 200 {
             return Err(EmbedderError::Refused(reply.status));
         }
-        let answer: Answer = serde_json::from_slice(&reply.body).map_err(|_| EmbedderError::Unusable)?;
+        let body = reply.whole().await.map_err(|_| EmbedderError::Unreachable)?;
+        let answer: Answer = serde_json::from_slice(&body).map_err(|_| EmbedderError::Unusable)?;
         in_order(answer.data, texts.len()).ok_or(EmbedderError::Unusable)
     }
 }
