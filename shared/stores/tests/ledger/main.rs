@@ -1,14 +1,16 @@
 //! One behaviour suite for the ledger and its documents, on SQLite and on MariaDB.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers, too")]
 
+mod documents;
 mod lossy;
 mod report;
 
-use agent::ports::documents::{DocumentSource, DocumentStore, DocumentSummary, Expected, NewDocument};
+use agent::ports::StoreError;
+use agent::ports::documents::{DocumentSource, DocumentStore, Expected};
 use agent::ports::ledger::{
     AuditBatch, CommitOutcome, InvocationRow, Ledger, NewRun, StepRow, TerminalCommit, TerminalState,
 };
-use agent::ports::{Feedback, FeedbackStore, Rating, StoreError};
+use documents::document;
 use domain::budget::{BudgetLimits, BudgetUse};
 use domain::events::FailureCode;
 use domain::evidence::InvocationStatus;
@@ -53,7 +55,7 @@ async fn suite(url: &str) {
     pages(&ledger).await;
     audits(&ledger).await;
     sweeping(&ledger).await;
-    documents(&ledger).await;
+    documents::all(&ledger).await;
     concurrency(&ledger).await;
     ledger.close().await;
 }
@@ -288,97 +290,6 @@ async fn sweeping(ledger: &SqlLedger) {
     );
     assert_eq!(ledger.sweep(deadline(23) + Duration::seconds(1), 1).await.unwrap(), [run(23)]);
     assert!(ledger.sweep(deadline(23), 1).await.unwrap().is_empty());
-}
-
-fn document(content: &str) -> NewDocument {
-    NewDocument {
-        document_id: "pool".to_owned(),
-        title: "连接池".to_owned(),
-        tags: vec!["db".to_owned(), "数据库".to_owned()],
-        source: "https://runbooks.example/pool".to_owned(),
-        content: content.to_owned(),
-        chunks: content.split('\n').map(|text| ("A > B".to_owned(), text.to_owned())).collect(),
-    }
-}
-
-async fn documents(ledger: &SqlLedger) {
-    let (empty, chunks) = ledger.chunks().await.unwrap();
-    assert!(chunks.is_empty());
-    assert_eq!(ledger.revision().await.unwrap(), empty);
-    assert_eq!(ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap(), 1);
-    let (first, chunks) = ledger.chunks().await.unwrap();
-    assert_ne!(first, empty);
-    assert_eq!(ledger.revision().await.unwrap(), first);
-    let texts: Vec<_> = chunks.iter().map(|c| (c.ordinal, c.version, c.text.as_str())).collect();
-    assert_eq!(texts, [(0, 1, "one"), (1, 1, "two 😀")]);
-    assert_eq!((chunks[0].title.as_str(), chunks[0].tags.len()), ("连接池", 2));
-    assert_eq!(
-        (chunks[0].section_path.as_str(), chunks[0].updated_at.as_str()),
-        ("A > B", "2027-01-15T08:00:00.123456Z")
-    );
-
-    assert_eq!(
-        ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap(),
-        1,
-        "nothing new"
-    );
-    assert_eq!(ledger.revision().await.unwrap(), first);
-    let long = (0..250).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-    assert_eq!(ledger.put(&document(&long), Expected::Anything, start()).await.unwrap(), 2);
-    let (second, chunks) = ledger.chunks().await.unwrap();
-    assert_eq!((chunks.len(), chunks[249].text.as_str(), chunks[0].version), (250, "249", 2));
-
-    assert!(ledger.remove("pool", Expected::Anything, start()).await.unwrap());
-    assert!(!ledger.remove("pool", Expected::Anything, start()).await.unwrap());
-    assert!(!ledger.remove("unknown", Expected::Anything, start()).await.unwrap());
-    let (third, chunks) = ledger.chunks().await.unwrap();
-    assert!(chunks.is_empty());
-    assert_eq!(
-        ledger.put(&document("one"), Expected::Anything, start()).await.unwrap(),
-        3,
-        "versions never repeat"
-    );
-    let fourth = ledger.revision().await.unwrap();
-    let revisions = std::collections::HashSet::from([empty, first, second, third, fourth]);
-    assert_eq!(revisions.len(), 5);
-    expectations(ledger).await;
-    let huge = ledger.put(&document(&"x".repeat(2_000_000)), Expected::Anything, start()).await;
-    assert!(matches!(huge, Err(StoreError::TooLarge { .. })));
-    assert_eq!(ledger.chunks().await.unwrap().1.len(), 1);
-}
-
-/// Who writes on a wrong belief writes nothing. The document is at version 3.
-async fn expectations(ledger: &SqlLedger) {
-    let conflict = |done: Result<u32, StoreError>| matches!(done, Err(StoreError::Conflict { .. }));
-    for wrong in [Expected::Absent, Expected::Version(2), Expected::Version(4)] {
-        assert!(conflict(ledger.put(&document("changed"), wrong, start()).await), "{wrong:?}");
-    }
-    assert!(matches!(
-        ledger.remove("pool", Expected::Version(2), start()).await,
-        Err(StoreError::Conflict { .. })
-    ));
-    assert_eq!(ledger.put(&document("two 😀"), Expected::Version(3), start()).await.unwrap(), 4);
-    let stored = ledger.get("pool").await.unwrap().unwrap();
-    assert_eq!((stored.content.as_str(), stored.summary.version, stored.summary.bytes), ("two 😀", 4, 8));
-    let other = NewDocument { document_id: "another".into(), ..document("x") };
-    assert_eq!(ledger.put(&other, Expected::Absent, start()).await.unwrap(), 1);
-    let ids = |page: Vec<DocumentSummary>| page.into_iter().map(|d| d.document_id).collect::<Vec<_>>();
-    assert_eq!(ids(ledger.list(10, None).await.unwrap()), ["another", "pool"]);
-    assert_eq!(ids(ledger.list(1, None).await.unwrap()), ["another"]);
-    assert_eq!(ids(ledger.list(10, Some("another")).await.unwrap()), ["pool"]);
-    assert!(ledger.remove("another", Expected::Version(1), start()).await.unwrap());
-    assert!(ledger.get("another").await.unwrap().is_none());
-    assert_eq!(ids(ledger.list(10, None).await.unwrap()), ["pool"]);
-    assert_eq!(ledger.put(&other, Expected::Absent, start()).await.unwrap(), 2, "versions never repeat");
-    assert!(ledger.remove("another", Expected::Anything, start()).await.unwrap());
-
-    let run_id = run(1);
-    let said = |rating, comment: &str| Feedback { rating, reason: None, comment: Some(comment.into()) };
-    assert_eq!(ledger.rating(run_id, &alice()).await.unwrap(), None);
-    for feedback in [said(Rating::Up, "好 😀"), said(Rating::Down, "no")] {
-        ledger.rate(run_id, &alice(), &feedback, start()).await.unwrap();
-        assert_eq!(ledger.rating(run_id, &alice()).await.unwrap(), Some(feedback));
-    }
 }
 
 async fn concurrency(ledger: &SqlLedger) {
