@@ -14,11 +14,12 @@ use anyhow::Context;
 use edge::auth::Authenticator;
 use tokio_util::task::TaskTracker;
 use tools::knowledge::{KnowledgeTool, Searcher};
+use tools::logs::cloudwatch::{CloudWatchSource, LogGroup};
 use tools::logs::{FolderSource, LogSource, LogsTool};
 use tools::mysql::{BusinessDatabase, MysqlTool, TableNote};
 
 use crate::config::{Config, RunConfig, StoresConfig};
-use crate::data_sources::{DataSources, Database};
+use crate::data_sources::{self, DataSources, Database, LogKind};
 use crate::library::Library;
 
 /// Assembles what each function needs.
@@ -143,14 +144,7 @@ fn evidence_tools(config: &Config, ledger: &stores::SqlLedger) -> anyhow::Result
         return Ok(tools);
     };
     let sources = DataSources::load(path)?;
-    let logs: Vec<Arc<dyn LogSource>> = sources
-        .logs
-        .into_iter()
-        .map(|log| {
-            Arc::new(FolderSource::new(log.name, log.description, log.path, log.services))
-                as Arc<dyn LogSource>
-        })
-        .collect();
+    let logs: Vec<Arc<dyn LogSource>> = sources.logs.into_iter().map(log_source).collect();
     if !logs.is_empty() {
         tools.push(Arc::new(LogsTool::new(logs)));
     }
@@ -159,6 +153,17 @@ fn evidence_tools(config: &Config, ledger: &stores::SqlLedger) -> anyhow::Result
         tools.push(Arc::new(MysqlTool::new(databases)));
     }
     Ok(tools)
+}
+
+fn log_source(log: data_sources::LogSource) -> Arc<dyn LogSource> {
+    match log.kind {
+        LogKind::Files => Arc::new(FolderSource::new(log.name, log.description, log.path, log.services)),
+        LogKind::CloudWatch => {
+            let groups = log.groups.into_iter();
+            let groups = groups.map(|g| LogGroup { service: g.service, name: g.name, filter: g.filter });
+            Arc::new(CloudWatchSource::new(log.name, log.description, log.region, groups.collect()))
+        }
+    }
 }
 
 fn business_database(database: &Database) -> anyhow::Result<BusinessDatabase> {

@@ -22,15 +22,38 @@ pub struct LogSource {
     pub name: String,
     pub description: String,
     pub kind: LogKind,
-    /// Folder of the files, relative to the `DATA_SOURCES` file.
+    /// Files: their folder, relative to the `DATA_SOURCES` file.
+    #[serde(default)]
     pub path: PathBuf,
+    /// Files: the services whose lines they hold.
+    #[serde(default)]
     pub services: Vec<String>,
+    /// CloudWatch: the region, if it isn't the function's own.
+    #[serde(default)]
+    pub region: Option<String>,
+    /// CloudWatch: which group holds whose lines.
+    #[serde(default)]
+    pub groups: Vec<LogGroup>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogGroup {
+    pub service: String,
+    pub name: String,
+    /// A text that the service's lines hold, for a group that several services share.
+    #[serde(default)]
+    pub filter: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogKind {
-    Jsonl,
+    /// A folder of files: JSON lines or plain text, rotated and compressed. `jsonl` says the same.
+    #[serde(alias = "jsonl")]
+    Files,
+    /// CloudWatch Logs, by Insights queries.
+    CloudWatch,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -88,15 +111,15 @@ impl DataSources {
         let malformed = |message: String| InvalidDataSources::Malformed { path: path.to_owned(), message };
         let mut sources: Self = toml::from_str(&text).map_err(|fault| malformed(fault.to_string()))?;
         let folder = path.parent().unwrap_or(Path::new("."));
-        for log in &mut sources.logs {
-            log.path = folder.join(&log.path);
-        }
         for database in &mut sources.databases {
             if let Some(file) = database.url.as_deref().and_then(|url| url.strip_prefix("sqlite://")) {
                 database.url = Some(format!("sqlite://{}", folder.join(file).display()));
             }
         }
         sources.check().map_err(malformed)?;
+        for log in sources.logs.iter_mut().filter(|log| log.kind == LogKind::Files) {
+            log.path = folder.join(&log.path);
+        }
         Ok(sources)
     }
 
@@ -112,6 +135,7 @@ impl DataSources {
                 return Err(format!("source name {name:?} is used twice"));
             }
         }
+        self.logs.iter().try_for_each(LogSource::check)?;
         for database in &self.databases {
             if database.url.is_some() == database.url_env.is_some() {
                 return Err(format!("database {:?} needs either url or url_env", database.name));
@@ -135,6 +159,26 @@ impl DataSources {
             (Some(name), all) => all.iter().find(|database| database.name == name),
             (None, [only]) => Some(only),
             (None, _) => None,
+        }
+    }
+}
+
+impl LogSource {
+    fn check(&self) -> Result<(), String> {
+        let name = &self.name;
+        let of_files = !self.path.as_os_str().is_empty() && !self.services.is_empty();
+        match self.kind {
+            LogKind::Files if !self.groups.is_empty() || self.region.is_some() => Err(format!(
+                "log source {name:?} is of files: region and groups belong to kind = \"cloudwatch\""
+            )),
+            LogKind::Files if !of_files => Err(format!("log source {name:?} needs path and services")),
+            LogKind::CloudWatch if !self.services.is_empty() => {
+                Err(format!("log source {name:?} names its services in [[logs.groups]], not in services"))
+            }
+            LogKind::CloudWatch if self.groups.is_empty() => {
+                Err(format!("log source {name:?} needs at least one [[logs.groups]] with service and name"))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Everything the tests and the development launcher stand on. Never part of a production binary.
 
+pub mod cloudwatch;
 pub mod dynamo;
 pub mod emulator;
 pub mod fault_proxy;

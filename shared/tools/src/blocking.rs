@@ -34,6 +34,27 @@ impl Stop {
         Self { cancelled: CancellationToken::new(), deadline: None }
     }
 
+    /// Waits this long, or until the work should end.
+    pub async fn sleep(&self, time: Duration) -> Result<(), Stopped> {
+        self.bound(tokio::time::sleep(time)).await
+    }
+
+    /// Waits for `work`, or until it should end.
+    pub async fn bound<T>(&self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        let out_of_time = async {
+            match self.deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.cancelled.cancelled() => Err(Stopped::Cancelled),
+            () = out_of_time => Err(Stopped::OutOfTime),
+            done = work => Ok(done),
+        }
+    }
+
     /// `Err` when the work should end now. Cheap enough to be asked every few hundred lines.
     pub fn check(&self) -> Result<(), Stopped> {
         if self.cancelled.is_cancelled() {

@@ -31,6 +31,8 @@ pub struct Collector {
     pub(super) broken: u64,
     /// Compressed files of which only a part could be unpacked.
     pub(super) torn_files: u64,
+    /// What else was not read, in words.
+    pub(super) incomplete: Vec<String>,
     pub(super) without_time: u64,
     pub(super) without_level: u64,
 }
@@ -102,6 +104,7 @@ impl Collector {
             scanned: 0,
             broken: 0,
             torn_files: 0,
+            incomplete: Vec::new(),
             without_time: 0,
             without_level: 0,
         }
@@ -115,6 +118,11 @@ impl Collector {
     pub fn broken(&mut self) {
         self.scanned += 1;
         self.broken += 1;
+    }
+
+    /// Something that may have matched was not read, in words.
+    pub fn incomplete(&mut self, note: String) {
+        self.incomplete.push(note);
     }
 
     /// A file that could be read in part only.

@@ -2,10 +2,11 @@
 //! them.
 //!
 //! A [`LogSource`] reads lines and offers them to a [`Collector`], which filters, counts and mines templates
-//! in bounded memory; [`LogsTool`] turns what was collected into the bounded projection. CloudWatch will be a
-//! second source.
+//! in bounded memory; [`LogsTool`] turns what was collected into the bounded projection. Sources are folders of files and
+//! CloudWatch Logs.
 
 mod arguments;
+pub mod cloudwatch;
 mod collect;
 mod events;
 mod files;

@@ -94,7 +94,10 @@ fn result(
         matched: collector.matched,
         patterns,
         events,
-        truncated: sampled || !hidden.is_empty() || collector.torn_files > 0,
+        truncated: sampled
+            || !hidden.is_empty()
+            || collector.torn_files > 0
+            || !collector.incomplete.is_empty(),
         notes,
     }
 }
@@ -155,6 +158,9 @@ fn events(
 /// may match.
 fn counting_notes(collector: &Collector, shown: &Shown) -> Vec<String> {
     let mut notes = Vec::new();
+    for what in &collector.incomplete {
+        notes.push(what.clone());
+    }
     let mut count = |n: u64, what: &str| {
         if n > 0 {
             notes.push(format!("{n} {what}"));

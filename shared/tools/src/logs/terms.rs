@@ -44,6 +44,11 @@ impl Terms {
         Ok(Self { lower, literal_syntax })
     }
 
+    /// The words, in lower case.
+    pub fn words(&self) -> &[String] {
+        &self.lower
+    }
+
     /// For a search that found nothing: why that may be.
     pub fn hint(&self) -> Option<&'static str> {
         if self.literal_syntax {

@@ -76,18 +76,37 @@ impl LogsTool {
     }
 
     async fn collect(&self, search: &LogSearch, stop: &Stop) -> Result<(Collector, String), ToolFailure> {
-        let mut collector = Collector::new(search.clone());
-        let mut asked = Vec::new();
-        let holds_any =
-            |source: &Arc<dyn LogSource>| source.services().iter().any(|name| search.services.contains(name));
-        for source in self.sources.iter().filter(|source| holds_any(source)) {
-            collector = source
-                .search(search, collector, stop)
-                .await
-                .map_err(|error| failure(source.name(), &error))?;
-            asked.push(source.name());
+        let holds_any = |source: &&Arc<dyn LogSource>| {
+            source.services().iter().any(|name| search.services.contains(name))
+        };
+        let mut asked: Vec<&Arc<dyn LogSource>> = self.sources.iter().filter(holds_any).collect();
+        let mut failed: Vec<(&str, LogSourceError)> = Vec::new();
+        // What a failing source had offered is not trusted: the others are asked again without it.
+        let mut collector = 'all: loop {
+            let mut collector = Collector::new(search.clone());
+            for (i, source) in asked.iter().enumerate() {
+                match source.search(search, collector, stop).await {
+                    Ok(offered) => collector = offered,
+                    Err(error @ LogSourceError::Stopped(_)) => return Err(failure(source.name(), &error)),
+                    Err(error) => {
+                        failed.push((source.name(), error));
+                        asked.remove(i);
+                        continue 'all;
+                    }
+                }
+            }
+            break collector;
+        };
+        for (name, error) in &failed {
+            let told = failure(name, error);
+            // That nothing was found says nothing while a source is missing.
+            if collector.matched == 0 {
+                return Err(told);
+            }
+            collector.incomplete(format!("the log source {name} could not be read; its lines are missing"));
         }
-        Ok((collector, asked.join(", ")))
+        let names: Vec<&str> = asked.iter().map(|source| source.name()).collect();
+        Ok((collector, names.join(", ")))
     }
 }
 
