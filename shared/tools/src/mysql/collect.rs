@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::source::Rows;
-use crate::redaction::Redactor;
+use crate::redaction::{Redactor, clean};
 
 /// Characters of one text cell.
 const MAX_CELL_CHARS: usize = 1000;
@@ -150,8 +150,9 @@ pub(super) fn unsigned(number: u64) -> Value {
 pub(super) fn bytes(bytes: &[u8]) -> Value {
     const MAX_HEX_BYTES: usize = 64;
     match std::str::from_utf8(bytes) {
-        Ok(text) => text.into(),
-        Err(_) => {
+        // Control characters would be taken out of a text; in bytes they count.
+        Ok(text) if clean(text) == text => text.into(),
+        _ => {
             let hex: String = bytes.iter().take(MAX_HEX_BYTES).map(|b| format!("{b:02x}")).collect();
             let more = if bytes.len() > MAX_HEX_BYTES { "…" } else { "" };
             format!("0x{hex}{more}").into()

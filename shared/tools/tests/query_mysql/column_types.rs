@@ -69,7 +69,7 @@ async fn every_column_type_is_read_exactly() -> anyhow::Result<()> {
         ("st", json!("a,c"), json!("")),
         ("js", json!("{\"n\": 1}"), json!("[]")),
         ("bo", json!("plain"), json!("")),
-        ("bi", json!("0x00ff10fe"), json!("\0\0\0\0")),
+        ("bi", json!("0x00ff10fe"), json!("0x00000000")),
         ("bx", json!(format!("0x{}…", "ff".repeat(64))), json!("")),
         ("g", json!("(geometry, 25 bytes)"), json!("(geometry, 25 bytes)")),
     ];
