@@ -6,6 +6,7 @@ mod evidence;
 mod patterns;
 mod provider;
 mod redact;
+mod retrieval;
 mod sql;
 
 use std::io::{BufRead, Write};
@@ -30,6 +31,7 @@ fn main() -> anyhow::Result<()> {
         "evidence" => Box::new(evidence::judge),
         "patterns" => patterns::judge(),
         "redact" => Box::new(redact::judge),
+        "retrieval" => retrieval::judge(options)?,
         _ => anyhow::bail!("unknown kind {kind:?}; {USAGE}"),
     };
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
