@@ -46,6 +46,7 @@ bench: ## figures of the standard run; writes target/bench.json
 	cargo build -q --profile bench -p chat -p api
 	cargo bench -q -p acceptance --bench standard_run
 	cargo bench -q -p acceptance --bench log_search
+	cargo bench -q -p acceptance --bench knowledge
 
 package: ## deployable arm64 (or x86-64) zips in target/lambda, sizes printed
 	@.ci/setup lambda

@@ -10,6 +10,7 @@ mod excerpt;
 mod index;
 mod relevance;
 mod searcher;
+mod synonyms;
 mod tokenizer;
 mod tool;
 
@@ -19,6 +20,8 @@ pub use searcher::{Found, SearchError, Searcher};
 pub use tokenizer::{Token, tokenize};
 pub use tool::KnowledgeTool;
 
+#[cfg(test)]
+mod evaluation_tests;
 #[cfg(test)]
 mod scenario_tests;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use super::synonyms;
 use super::tokenizer::{Token, is_cjk, tokenize};
 
 /// Words of a question that are looked at.
@@ -19,6 +20,9 @@ const TOPICAL_FLOOR: f64 = 0.11;
 const UNSEEN_PAIR_WEIGHT: f64 = 0.6;
 /// What all parts of an identifier are worth when the identifier itself doesn't occur.
 const PARTS_WORTH: f64 = 0.7;
+/// What a phrase that means the same is worth, in judging and in ranking.
+const SYNONYM_WORTH: f64 = 0.8;
+const SYNONYM_WEIGHT: f32 = 0.5;
 
 /// Words of a question that say nothing about its topic.
 const STOP_WORDS: &str = "\
@@ -101,6 +105,8 @@ const STOP_PHRASES: [&str; 60] = [
 pub struct Unit {
     pub word: String,
     pub parts: Vec<String>,
+    /// Words of phrases that mean the same as the phrase this word is of; each list is one phrase.
+    pub others: Vec<Vec<String>>,
 }
 
 /// A question as a list of words that matter, each once.
@@ -121,12 +127,19 @@ impl Question {
         for Token { text: word, part, .. } in tokenize(&plain) {
             match units.last_mut() {
                 Some(unit) if part => unit.parts.push(word),
-                _ => units.push(Unit { word, parts: Vec::new() }),
+                _ => units.push(Unit { word, parts: Vec::new(), others: Vec::new() }),
             }
         }
         let mut seen = HashSet::new();
         units.retain(|unit| !is_stop_word(&unit.word) && seen.insert(unit.word.clone()));
         units.truncate(MAX_UNITS);
+        for (phrase, others) in synonyms::of(&plain) {
+            let own = phrase_words(phrase);
+            let others: Vec<Vec<String>> = others.into_iter().map(phrase_words).collect();
+            for unit in units.iter_mut().filter(|unit| own.contains(&unit.word)) {
+                unit.others.extend(others.iter().cloned());
+            }
+        }
         Self { units }
     }
 
@@ -142,8 +155,17 @@ impl Question {
                 terms.push((part, 0.5));
             }
         }
+        for other in self.units.iter().flat_map(|unit| unit.others.iter().flatten()) {
+            if !terms.iter().any(|(term, _)| term == other) {
+                terms.push((other, SYNONYM_WEIGHT));
+            }
+        }
         terms
     }
+}
+
+fn phrase_words(phrase: &str) -> Vec<String> {
+    tokenize(phrase).into_iter().filter(|token| !token.part).map(|token| token.text).collect()
 }
 
 /// The words of a chunk, for judging it.
@@ -197,6 +219,8 @@ fn found(unit: &Unit, words: &Words) -> f64 {
     let has = |word: &String| words.body.contains(word) || words.topic.contains(word);
     if has(&unit.word) {
         1.0
+    } else if unit.others.iter().any(|phrase| !phrase.is_empty() && phrase.iter().all(has)) {
+        SYNONYM_WORTH
     } else if unit.parts.is_empty() {
         0.0
     } else {
@@ -206,7 +230,11 @@ fn found(unit: &Unit, words: &Words) -> f64 {
 }
 
 fn is_topic(unit: &Unit, words: &Words) -> bool {
-    words.topic.contains(&unit.word) || unit.parts.iter().any(|part| words.topic.contains(part))
+    let synonym =
+        |phrase: &Vec<String>| !phrase.is_empty() && phrase.iter().all(|word| words.topic.contains(word));
+    unit.others.iter().any(synonym)
+        || words.topic.contains(&unit.word)
+        || unit.parts.iter().any(|part| words.topic.contains(part))
 }
 
 fn weight(unit: &Unit, frequencies: &impl Frequencies) -> f64 {
@@ -263,6 +291,8 @@ mod tests {
     fn identifiers_are_one_unit_and_their_parts_are_searched_too() {
         let question = Question::parse("payment-gateway payment");
         assert_eq!(question.units.len(), 2);
-        assert_eq!(question.terms(), [("payment-gateway", 1.0), ("payment", 1.0), ("gateway", 0.5)]);
+        let terms = question.terms();
+        assert_eq!(terms[..3], [("payment-gateway", 1.0), ("payment", 1.0), ("gateway", 0.5)]);
+        assert!(terms.contains(&("支付", 0.5)), "and what means the same: {terms:?}");
     }
 }
