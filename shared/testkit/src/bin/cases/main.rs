@@ -45,8 +45,16 @@ fn main() -> anyhow::Result<()> {
         if text.trim().is_empty() {
             continue;
         }
-        writeln!(output, "{}", verdict(&judge, text.trim()))?;
+        writeln!(output, "{}", one_line(verdict(&judge, text.trim()).to_string()))?;
     }
+}
+
+/// JSON in which nothing that any reader takes for the end of a line stands unescaped.
+fn one_line(json: String) -> String {
+    ['\u{85}', '\u{2028}', '\u{2029}'].into_iter().fold(json, |json, separator| {
+        let escaped = format!("\\u{:04x}", u32::from(separator));
+        json.replace(separator, &escaped)
+    })
 }
 
 fn verdict(judge: &Judge, text: &str) -> Value {
