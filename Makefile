@@ -6,7 +6,7 @@ SCENARIO ?= payment-timeout
 PORT ?= 9000
 URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: dev ask test check browser bench package help
+.PHONY: dev ask test check browser bench package infra help
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/'
 
@@ -51,3 +51,6 @@ bench: ## figures of the standard run; writes target/bench.json
 package: ## deployable arm64 (or x86-64) zips in target/lambda, sizes printed
 	@.ci/setup lambda
 	@.ci/package
+
+infra: ## type check and tests of the AWS stack (Node 18 or later, no account)
+	cd infra && npm ci --silent --no-audit --no-fund && npm test --silent
