@@ -1,6 +1,7 @@
-//! The prompts and schemas of every role, rendered once: no clock, no ids, byte-identical from call to call.
+//! The prompts and schemas of every role, each rendered once a process: no clock, no ids, byte-identical from call to call.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use domain::budget::estimate_tokens;
 use domain::draft::DiagnosisDraft;
@@ -9,6 +10,9 @@ use domain::model::Role;
 use domain::run::{ABOUT, RouteReply};
 use domain::schema::strict;
 use domain::semantic::VerdictReply;
+
+use futures_util::future::join_all;
+use tokio::sync::OnceCell;
 
 use crate::ports::{EvidenceTool, ResponseSchema, ToolSpec};
 
@@ -33,10 +37,15 @@ impl Prompt {
     }
 }
 
-#[derive(Debug, Clone)]
+/// Time for all tools to learn what their descriptions need.
+const PREPARE_TIME: Duration = Duration::from_secs(3);
+
 pub struct Prompts {
+    tools: Vec<Arc<dyn EvidenceTool>>,
+    prepared: OnceCell<()>,
     route: Prompt,
-    diagnose: Prompt,
+    /// Rendered at its first use, with what the tools have learnt until then, and never again.
+    diagnose: OnceLock<Prompt>,
     repair: Prompt,
     review: Prompt,
     knowledge: Prompt,
@@ -45,26 +54,17 @@ pub struct Prompts {
 
 impl Prompts {
     pub fn new(tools: &[Arc<dyn EvidenceTool>]) -> Self {
-        let spec = |tool: &Arc<dyn EvidenceTool>| ToolSpec {
-            name: tool.name().as_str(),
-            description: tool.description(),
-            parameters: tool.parameters(),
-        };
-        let specs = tools.iter().map(spec).collect();
         let draft = strict::<DiagnosisDraft>();
         let prompt = |role, text: &str, schema| Prompt::new(role, text.to_owned(), schema, Vec::new());
         Self {
+            tools: tools.to_vec(),
+            prepared: OnceCell::new(),
             route: prompt(
                 Role::Route,
                 include_str!("../../../prompts/route.md"),
                 Some(strict::<RouteReply>()),
             ),
-            diagnose: Prompt::new(
-                Role::Diagnose,
-                include_str!("../../../prompts/diagnose.md").to_owned(),
-                Some(draft.clone()),
-                specs,
-            ),
+            diagnose: OnceLock::new(),
             repair: prompt(Role::Repair, include_str!("../../../prompts/repair.md"), Some(draft)),
             review: prompt(
                 Role::Review,
@@ -84,10 +84,32 @@ impl Prompts {
         }
     }
 
+    /// Lets the tools learn what their descriptions need; once a process, before its first run's first call.
+    pub async fn prepare(&self) {
+        let learn = async {
+            let all = join_all(self.tools.iter().map(|tool| tool.prepare()));
+            if tokio::time::timeout(PREPARE_TIME, all).await.is_err() {
+                tracing::warn!("tools took too long to describe their sources; descriptions are shorter");
+            }
+        };
+        self.prepared.get_or_init(|| learn).await;
+    }
+
+    fn diagnose(&self) -> Prompt {
+        let spec = |tool: &Arc<dyn EvidenceTool>| ToolSpec {
+            name: tool.name().as_str(),
+            description: tool.description(),
+            parameters: tool.parameters(),
+        };
+        let text = include_str!("../../../prompts/diagnose.md").to_owned();
+        let specs = self.tools.iter().map(spec).collect();
+        Prompt::new(Role::Diagnose, text, Some(strict::<DiagnosisDraft>()), specs)
+    }
+
     pub fn of(&self, role: Role) -> &Prompt {
         match role {
             Role::Route => &self.route,
-            Role::Diagnose => &self.diagnose,
+            Role::Diagnose => self.diagnose.get_or_init(|| self.diagnose()),
             Role::Repair => &self.repair,
             Role::Review => &self.review,
             Role::Knowledge => &self.knowledge,

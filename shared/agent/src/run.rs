@@ -66,6 +66,7 @@ impl Drive<'_> {
     }
 
     async fn steps(&self, run: &mut Run) -> Terminal {
+        self.engine.prompts.prepare().await;
         let mut transcript = Transcript::new(run.opening());
         let steps = AtomicU32::new(0);
         loop {

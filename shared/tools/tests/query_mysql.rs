@@ -15,6 +15,8 @@ mod failures;
 mod limits;
 #[path = "query_mysql/relay.rs"]
 mod relay;
+#[path = "query_mysql/schema.rs"]
+mod schema;
 #[path = "query_mysql/session.rs"]
 mod session;
 #[path = "query_mysql/shop.rs"]

@@ -53,7 +53,11 @@ pub enum ToolFailure {
 pub trait EvidenceTool: Send + Sync {
     fn name(&self) -> ToolName;
 
-    /// For the model: what it is for, what sources there are, limits. Stable for the life of the process.
+    /// Learns what its description needs from elsewhere, once and before the first run's first call; failing only leaves the
+    /// description shorter. Bounded by the caller.
+    async fn prepare(&self) {}
+
+    /// For the model: what it is for, what sources there are, limits. Stable after [`Self::prepare`] for the life of the process.
     fn description(&self) -> String;
 
     /// JSON Schema of the arguments, generated from the type that reads them.

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::ReadOnlySelect;
 use super::collect::{Collected, bytes, signed};
+use super::digest::{self, Index, Table};
 use super::source::{NO_SUCH_COLUMN, NO_SUCH_TABLE, QueryFault, Rows};
 
 /// Virtual machine instructions between two looks at the clock.
@@ -28,6 +29,45 @@ impl Embedded {
             .pragma("query_only", "ON")
             .disable_statement_logging();
         Some(Self { options })
+    }
+
+    /// What the file tells of its tables; SQLite keeps no comments.
+    pub async fn schema(&self, tables: &[&str]) -> Result<Vec<Table>, QueryFault> {
+        let mut connection = self.options.connect().await.map_err(|_| QueryFault::Unavailable)?;
+        let mut found = Vec::new();
+        for name in tables {
+            let mut table = Table { name: (*name).to_owned(), ..Table::default() };
+            let columns = "SELECT name, type, \"notnull\" = 0 FROM pragma_table_info(?)";
+            let rows = sqlx::query(columns).bind((*name).to_owned()).fetch_all(&mut connection).await;
+            for row in rows.map_err(|e| fault(&e))? {
+                let text = |column: usize| row.try_get::<String, _>(column).unwrap_or_default();
+                let nullable = row.try_get::<bool, _>(2).unwrap_or(true);
+                table.columns.push(digest::Column {
+                    name: text(0),
+                    kind: text(1),
+                    nullable,
+                    comment: String::new(),
+                });
+            }
+            let indexes = "SELECT list.name, list.\"unique\", info.name FROM pragma_index_list(?) list, \
+                           pragma_index_info(list.name) info ORDER BY list.seq, info.seqno";
+            let rows = sqlx::query(indexes).bind((*name).to_owned()).fetch_all(&mut connection).await;
+            for row in rows.map_err(|e| fault(&e))? {
+                let text = |column: usize| row.try_get::<String, _>(column).unwrap_or_default();
+                match table.indexes.last_mut().filter(|index| index.name == text(0)) {
+                    Some(index) => index.columns.push(text(2)),
+                    None => {
+                        let unique = row.try_get::<bool, _>(1).unwrap_or(false);
+                        table.indexes.push(Index { name: text(0), unique, columns: vec![text(2)] });
+                    }
+                }
+            }
+            if !table.columns.is_empty() {
+                found.push(table);
+            }
+        }
+        let _ = connection.close().await;
+        Ok(found)
     }
 
     pub async fn select(

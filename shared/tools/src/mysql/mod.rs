@@ -11,6 +11,7 @@ mod cells;
 mod characters;
 mod clauses;
 mod collect;
+mod digest;
 #[cfg(feature = "sqlite")]
 mod embedded;
 mod expr;

@@ -1,12 +1,16 @@
 //! A configured business database: what the model is told of it, what the guard allows, and where its queries go.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::collect::Collected;
-use super::{Dialect, Policy, ReadOnlySelect, server};
+use super::{Dialect, Policy, ReadOnlySelect, digest, server};
 use crate::redaction::Redactor;
+
+/// Time for a database to tell its schema.
+const LEARN_TIME: Duration = Duration::from_secs(2);
 
 /// One allow-listed table, as the model is told about it.
 #[derive(Debug, Clone)]
@@ -23,6 +27,8 @@ pub struct BusinessDatabase {
     pub tables: Vec<TableNote>,
     /// Rows shown at most, never none; one more is read to know that there are more.
     pub max_rows: u32,
+    /// What the database told of its tables; nothing if it couldn't be asked.
+    schema: OnceLock<String>,
     backend: Backend,
 }
 
@@ -94,6 +100,7 @@ impl BusinessDatabase {
             policy,
             tables,
             max_rows: max_rows.max(1),
+            schema: OnceLock::new(),
             backend,
         })
     }
@@ -114,7 +121,36 @@ impl BusinessDatabase {
                 text.push_str(&format!(" — {}", table.description));
             }
         }
+        text.push_str(self.schema.get().map_or("", String::as_str));
         text
+    }
+
+    /// Asks the database for the columns, types, comments and indexes of its allow-listed tables; once.
+    pub async fn learn(&self) {
+        let names: Vec<&str> = self.policy.tables.iter().map(String::as_str).collect();
+        let asked = async {
+            match &self.backend {
+                Backend::Server(server) => server.schema(self.policy.database.as_deref(), &names).await,
+                #[cfg(feature = "sqlite")]
+                Backend::Embedded(embedded) => embedded.schema(&names).await,
+            }
+        };
+        match tokio::time::timeout(LEARN_TIME, asked).await {
+            Ok(Ok(tables)) => {
+                let shown = |name: &str| {
+                    let note = self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
+                    note.map(|note| note.columns.clone()).unwrap_or_default()
+                };
+                let _ = self.schema.set(digest::text(&tables, shown));
+            }
+            Ok(Err(fault)) => {
+                tracing::warn!(source.name = self.name, error = %fault, "the schema of a business database is not known");
+            }
+            Err(_) => tracing::warn!(
+                source.name = self.name,
+                "the schema of a business database was not told in time"
+            ),
+        }
     }
 
     pub async fn select(

@@ -60,6 +60,10 @@ impl EvidenceTool for MysqlTool {
         ToolName::QueryMysql
     }
 
+    async fn prepare(&self) {
+        futures_util::future::join_all(self.databases.iter().map(BusinessDatabase::learn)).await;
+    }
+
     fn description(&self) -> String {
         let mut text = "Reads business data with one SELECT. Only the tables listed here, read-only: no other statement, no SELECT … INTO, \
                         no locking, no variables, no hints. Write values as ? and pass them in params. Times are UTC. Aggregate in SQL: \

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agent::ports::EvidenceTool;
 use domain::evidence::EvidenceStatus;
 use domain::tool::ToolErrorCode;
 use serde_json::{Value, json};
@@ -118,4 +119,13 @@ async fn faults_are_told_and_nothing_is_created() {
     assert!(!missing.exists());
     let files = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(files, 1, "no journal is left beside the database");
+}
+
+#[tokio::test]
+async fn the_file_tells_its_columns_and_a_table_that_is_missing_is_left_out() {
+    let (_folder, tool) = shop().await;
+    tool.prepare().await;
+    let told = tool.description();
+    assert!(told.contains("schema: notes: body TEXT null\nschema: numbers: n INTEGER null"), "{told}");
+    assert!(!told.contains("schema: ghosts"), "{told}");
 }
