@@ -90,6 +90,21 @@ impl Searcher {
         Ok(found)
     }
 
+    /// The documents nearest to `query`, best first, whether or not they are relevant enough to be evidence: what the ranking itself
+    /// is judged by.
+    pub async fn ranked_documents(&self, query: &str, limit: usize) -> Result<Vec<String>, SearchError> {
+        let index = self.index().await?;
+        let mut documents: Vec<String> = Vec::new();
+        for (chunk, _) in
+            index.best(&Question::parse(query), limit.saturating_mul(CANDIDATES_PER_HIT).max(MAX_TOP_K))?
+        {
+            if documents.len() < limit && !documents.contains(&chunk.document_id) {
+                documents.push(chunk.document_id.clone());
+            }
+        }
+        Ok(documents)
+    }
+
     async fn index(&self) -> Result<Arc<KnowledgeIndex>, SearchError> {
         let wanted = self.source.revision().await?;
         let mut current = self.current.lock().await;

@@ -46,11 +46,13 @@ pub fn judge(options: &[String]) -> anyhow::Result<Judge> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(Box::new(move |case| {
         let query = case.get("query").and_then(Value::as_str).context("query must be a string")?;
+        // What the agent would be shown comes first; what is below its floor of relevance follows in the order of the ranking.
         let found = runtime.block_on(searcher.search(query, MAX_HITS, &mut Redactor::new()))?;
+        let nearest = runtime.block_on(searcher.ranked_documents(query, top_k))?;
         let mut ranked: Vec<String> = Vec::new();
-        for hit in found.hits {
-            if !ranked.contains(&hit.document_id) && ranked.len() < top_k {
-                ranked.push(hit.document_id);
+        for id in found.hits.into_iter().map(|hit| hit.document_id).chain(nearest) {
+            if !ranked.contains(&id) && ranked.len() < top_k {
+                ranked.push(id);
             }
         }
         Ok(json!({ "ranked": ranked }))
