@@ -4,7 +4,6 @@
 //! fault codes only.
 
 mod anthropic;
-mod embeddings;
 mod endpoint;
 mod faults;
 mod openai;
@@ -12,7 +11,6 @@ mod retry;
 mod sse;
 mod transport;
 
-pub use embeddings::Embeddings;
 pub use endpoint::{Endpoint, InvalidEndpoint, Secret};
 pub use openai::{HttpModel, Patience, Wire};
 pub use retry::{RetryPolicy, is_temporary};

@@ -3,7 +3,6 @@
 pub mod canonical;
 pub mod clock;
 pub mod documents;
-pub mod embedder;
 pub mod feedback;
 pub mod ledger;
 pub mod model;
@@ -14,7 +13,6 @@ pub mod tool;
 pub use canonical::CanonicalStore;
 pub use clock::{Clock, SystemClock};
 pub use documents::{Chunk, CorpusRevision, DocumentSource};
-pub use embedder::{Embedder, EmbedderError};
 pub use feedback::{Feedback, FeedbackStore, Rating};
 pub use ledger::Ledger;
 pub use model::{Message, Model, ModelRequest, ResponseSchema, ToolChoice, ToolSpec};
