@@ -47,6 +47,11 @@ impl Assembly {
         self.understood
     }
 
+    /// Whether the reply has more calls than any turn may.
+    pub(super) fn has_too_many_calls(&self) -> bool {
+        self.calls.too_many()
+    }
+
     /// Bytes that are kept of what was said.
     pub(super) fn kept_bytes(&self) -> usize {
         self.text.len() + self.refusal.len() + self.calls.kept_bytes()

@@ -87,7 +87,9 @@ impl Intake {
             Form::Document(body) => body.extend_from_slice(bytes),
             Form::Stream(decoder, assembly) => {
                 let pushed = decoder.push(bytes, |event| assembly.take(&event));
-                self.too_large = pushed.is_err() || assembly.kept_bytes() > MAX_KEPT_BYTES;
+                self.too_large = pushed.is_err()
+                    || assembly.kept_bytes() > MAX_KEPT_BYTES
+                    || assembly.has_too_many_calls();
             }
         }
     }

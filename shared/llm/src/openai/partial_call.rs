@@ -3,13 +3,14 @@
 
 use serde_json::{Value, json};
 
-/// More calls than any turn has; the rest is counted, not kept.
+/// More calls than any turn has; one that has more is refused whole, since a call that is lost is never answered.
 const MAX_CALLS: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct PartialCalls {
     calls: Vec<PartialCall>,
     kept_bytes: usize,
+    too_many: bool,
 }
 
 #[derive(Debug)]
@@ -42,8 +43,13 @@ impl PartialCalls {
         match self.place(&piece) {
             Some(at) => self.calls[at].extend(piece),
             None if self.calls.len() < MAX_CALLS => self.calls.push(PartialCall::begin(piece)),
-            None => {}
+            None => self.too_many = true,
         }
+    }
+
+    /// Whether there were more calls than are kept.
+    pub(super) fn too_many(&self) -> bool {
+        self.too_many
     }
 
     /// The calls as a response that came in one piece lists them.
