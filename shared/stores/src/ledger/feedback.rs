@@ -4,11 +4,12 @@ use agent::ports::{Feedback, Rating};
 use domain::ids::{CallerId, RunId};
 use time::OffsetDateTime;
 
-use super::connection::{Connection, Transaction};
+use super::connection::Connection;
 use super::fault::Fault;
 use super::values::Value;
 
-/// The update comes first: most ratings of a run are its first, but an insert that fails would spoil the transaction.
+/// An insert, and an update where that finds a row: each is atomic by itself and may be repeated, and neither locks a gap as a
+/// delete of nothing would.
 pub(super) async fn rate(
     connection: &mut Connection,
     run_id: RunId,
@@ -16,34 +17,18 @@ pub(super) async fn rate(
     feedback: &Feedback,
     at: OffsetDateTime,
 ) -> Result<(), Fault> {
-    let mut transaction = connection.begin().await?;
-    let done = rate_in(&mut transaction, run_id, caller, feedback, at).await;
-    transaction.end(done).await
-}
-
-async fn rate_in(
-    transaction: &mut Transaction<'_>,
-    run_id: RunId,
-    caller: &CallerId,
-    feedback: &Feedback,
-    at: OffsetDateTime,
-) -> Result<(), Fault> {
-    transaction
-        .on()
-        .execute("DELETE FROM feedback WHERE run_id = ? AND caller = ?", &[run_id.into(), caller.into()])
-        .await?;
     let values: [Value; 6] = [
-        run_id.into(),
-        caller.into(),
         feedback.rating.as_str().into(),
         feedback.reason.as_deref().into(),
         feedback.comment.as_deref().into(),
         at.into(),
+        run_id.into(),
+        caller.into(),
     ];
-    let sql = "INSERT INTO feedback (run_id, caller, rating, reason, comment, updated_at) VALUES (?, ?, ?, ?, ?, ?)";
-    match transaction.on().execute(sql, &values).await {
-        // Two ratings at once: the other one's is there now, and this one replaces it.
-        Err(fault) if fault.is_duplicate() => Err(Fault::Raced),
+    let insert = "INSERT INTO feedback (rating, reason, comment, updated_at, run_id, caller) VALUES (?, ?, ?, ?, ?, ?)";
+    let update = "UPDATE feedback SET rating = ?, reason = ?, comment = ?, updated_at = ? WHERE run_id = ? AND caller = ?";
+    match connection.on().execute(insert, &values).await {
+        Err(fault) if fault.is_duplicate() => connection.on().execute(update, &values).await.map(drop),
         done => done.map(drop),
     }
 }

@@ -3,15 +3,15 @@
 //! A frozen sandbox wakes up with sockets that are long closed, a failover leaves one on a server that has become read-only, a
 //! restart one that is still loading: the command is sent once more, over a new connection. Commands here may be sent twice.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::ports::StoreError;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, ErrorKind, FromRedisValue, RedisError, RedisFuture};
+use redis::{AsyncConnectionConfig, Client, Cmd, ErrorKind, FromRedisValue, RedisError};
 use redis::{RedisResult, ServerErrorKind, Value};
 
 use super::super::STORE;
@@ -145,8 +145,9 @@ async fn bounded(mut socket: Socket, command: &Cmd) -> RedisResult<Value> {
             Socket::Cluster(connection) => connection.req_packed_command(command).await,
         }
     };
-    let limit = COMMAND_TIMEOUT + PAUSE;
-    let value = tokio::time::timeout(limit, sent).await.unwrap_or_else(|_| Err(timed_out()))?;
+    // The client has this limit, too; it comes first if the client keeps it.
+    let value =
+        tokio::time::timeout(COMMAND_TIMEOUT + PAUSE, sent).await.unwrap_or_else(|_| Err(timed_out()))?;
     value.extract_error()
 }
 
@@ -183,12 +184,7 @@ async fn connect(address: &Address) -> RedisResult<Socket> {
 
 /// Whether the server is a node of a cluster; every server since Redis 6 and every Valkey knows `HELLO`.
 async fn is_cluster(connection: &mut MultiplexedConnection) -> RedisResult<bool> {
-    let answer: RedisFuture<'_, Value> = {
-        let mut hello = Cmd::new();
-        hello.arg("HELLO");
-        Box::pin(async move { hello.query_async(connection).await })
-    };
-    let facts: std::collections::HashMap<String, Value> = redis::from_redis_value(answer.await?)?;
+    let facts: HashMap<String, Value> = redis::cmd("HELLO").query_async(connection).await?;
     let mode = facts.get("mode").cloned().map(redis::from_redis_value::<String>).transpose()?;
     Ok(mode.as_deref() == Some("cluster"))
 }
