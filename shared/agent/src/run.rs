@@ -66,7 +66,9 @@ impl Drive<'_> {
     }
 
     async fn steps(&self, run: &mut Run) -> Terminal {
-        self.engine.prompts.prepare().await;
+        if let Err(interrupted) = self.ctx.bound(self.engine.prompts.prepare()).await {
+            run.fail(interrupted.into());
+        }
         let mut transcript = Transcript::new(run.opening());
         let steps = AtomicU32::new(0);
         loop {
