@@ -16,6 +16,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
             '\u{1b}' | '\u{9b}' => taken = terminal_sequence(rest),
             // A lone carriage return overwrites the line in a terminal; with a line feed it is half of a line break.
             '\r' if !rest[1..].starts_with('\n') => cleaned.push(' '),
+            // Separators of lines and paragraphs part words, too.
+            '\u{85}' | '\u{2028}' | '\u{2029}' => cleaned.push(' '),
             c if is_hidden(c) => {}
             c => cleaned.push(c),
         }
@@ -88,7 +90,7 @@ mod tests {
                 "pay\u{202e}gnp.exe\u{202c} failed \u{200b}to \u{2066}start\u{2069}".into(),
                 "paygnp.exe failed to start",
             ),
-            ("a\0b\u{7}c\u{85}d".into(), "abcd"),
+            ("a\0b\u{7}c\u{85}d\u{2028}e".into(), "abc d e"),
             (
                 "\u{1b}[31;1mERROR\u{1b}[0m done \u{1b}]8;;http://x.example\u{7}link\u{1b}]8;;\u{1b}\\"
                     .into(),

@@ -78,8 +78,12 @@ fn without_overlaps(mut spans: Vec<Span>) -> Vec<Span> {
     kept
 }
 
-/// Whether the text at `at` is a placeholder of ours, which is never masked again.
+/// Bytes of a placeholder, generously.
+const MAX_PLACEHOLDER_BYTES: usize = 32;
+
+/// Whether a text begins with a placeholder of ours, which is never masked again.
 pub fn is_placeholder(text: &str) -> bool {
+    let text = &text[..text.floor_char_boundary(MAX_PLACEHOLDER_BYTES)];
     let Some((kind, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(':')) else {
         return false;
     };

@@ -8,6 +8,7 @@ mod assignments;
 mod cards;
 mod cleaning;
 mod detect;
+mod names;
 mod personal;
 mod tokens;
 mod urls;
@@ -19,10 +20,10 @@ use std::sync::Arc;
 use agent::ports::Pseudonyms;
 use serde_json::Value;
 
-use assignments::names_a_secret;
 pub use cleaning::clean;
 pub use detect::Kind;
 use detect::Span;
+use names::names_a_secret;
 
 /// Masks the texts of one tool call.
 #[derive(Debug, Default)]

@@ -8,6 +8,8 @@ use super::detect::{Kind, Span};
 
 /// Bytes before a number in which a word says what it is.
 const LOOK_BACK: usize = 32;
+/// Bytes behind a number in which its unit stands.
+const MAX_UNIT_BYTES: usize = 16;
 
 static EMAIL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"([A-Za-z0-9][A-Za-z0-9._%+-]{0,63})@((?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24}))").ok()
@@ -103,7 +105,8 @@ pub fn find(text: &str, spans: &mut Vec<Span>) {
         for (pattern, kind) in numbers {
             let found = pattern.as_ref().into_iter().flat_map(|pattern| pattern.find_iter(text));
             for found in found.filter(|found| stands_alone(text, found.start(), found.end())) {
-                let before = &text[floor(text, found.start().saturating_sub(LOOK_BACK))..found.start()];
+                let before =
+                    &text[text.floor_char_boundary(found.start().saturating_sub(LOOK_BACK))..found.start()];
                 let after = &text[found.end()..];
                 let personal = match kind {
                     Kind::Phone => is_phone(before, found.as_str(), after),
@@ -139,10 +142,6 @@ fn emails(text: &str, spans: &mut Vec<Span>) {
             spans.push(Span { start: whole.start(), end: whole.end(), kind: Kind::Email });
         }
     }
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
 
 /// Part of a longer word, number, id or path is none of these.
@@ -191,7 +190,7 @@ fn is_phone(before: &str, number: &str, after: &str) -> bool {
     if ID_WORDS.iter().any(|id| name.contains(id)) || name.ends_with("id") {
         return said;
     }
-    let unit = after.trim_start().to_ascii_lowercase();
+    let unit = after[..after.floor_char_boundary(MAX_UNIT_BYTES)].trim_start().to_ascii_lowercase();
     let counted =
         ["bytes", "byte", "b ", "kb", "mb", "ns", "us", "ms", "%", "rows", "次", "条", "字节", "毫秒"];
     if counted.iter().any(|word| unit.starts_with(word)) {

@@ -111,7 +111,7 @@ fn marked(text: &str, spans: &mut Vec<Span>) {
 
 fn beside(text: &str, start: usize, end: usize, spans: &mut Vec<Span>) {
     let Some(pattern) = &*FORTY else { return };
-    let floor = |at: usize| (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    let floor = |at: usize| text.floor_char_boundary(at);
     let near = [(floor(start.saturating_sub(BESIDE)), start), (end, floor(end + BESIDE))];
     for (from, to) in near {
         for found in pattern.find_iter(&text[from..to]) {

@@ -7,6 +7,8 @@ use regex::Regex;
 use super::assignments::is_worth_masking;
 use super::detect::{Kind, Span, is_placeholder, looks_random};
 
+/// Bytes of an address that are looked at, so that many in a row cost no more than their length.
+const MAX_ADDRESS_BYTES: usize = 2048;
 /// A user name alone is none; one of this length and form is a token.
 const TOKEN_CHARS: usize = 16;
 /// A part of a webhook's path of at least this length opens it.
@@ -27,7 +29,8 @@ pub fn find(text: &str, spans: &mut Vec<Span>) {
     for (at, mark) in text.match_indices("://") {
         let start = at + mark.len();
         let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`');
-        let address = text[start..].split(ends).next().unwrap_or_default();
+        let near = &text[start..text.floor_char_boundary(start + MAX_ADDRESS_BYTES)];
+        let address = near.split(ends).next().unwrap_or_default();
         // Another address inside this one has its own turn.
         let address = address.find("://").map_or(address, |inner| &address[..inner]);
         let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
