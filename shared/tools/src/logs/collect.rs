@@ -3,14 +3,14 @@
 
 use time::OffsetDateTime;
 
-use super::events::{Kept, Newest, cut};
+use super::events::{Kept, Newest, keep};
 use super::level::Level;
 use super::line::LogLine;
 use super::patterns::Miner;
 use super::source::LogSearch;
 
-/// Patterns kept, over all services and levels.
-const MAX_PATTERNS: usize = 600;
+/// Patterns kept, over all services, levels and both windows.
+const MAX_PATTERNS: usize = 1200;
 /// First matching lines kept for the record.
 const MAX_FIRST: usize = 40;
 /// Bytes of a pattern's sample.
@@ -61,6 +61,8 @@ pub struct ServiceCount {
     pub in_window: u64,
     /// Lines within the equally long window before, matching or not.
     pub before: u64,
+    /// What a source says of that window: whether it read all that matches there. `None` if it offers every line anyhow.
+    before_read: Option<bool>,
     /// The nearest lines outside of the window.
     pub last_before: Option<OffsetDateTime>,
     pub first_after: Option<OffsetDateTime>,
@@ -184,7 +186,7 @@ impl Collector {
         if let Some(pattern) = self.patterns.get_mut(id) {
             if pattern.count == 0 {
                 (pattern.first, pattern.last) = (at, at);
-                pattern.sample = cut(&line.message, MAX_SAMPLE_BYTES);
+                pattern.sample = keep(&line.message, MAX_SAMPLE_BYTES);
             }
             pattern.count += 1;
             pattern.late += u64::from(late);
@@ -222,9 +224,24 @@ impl Collector {
         self.knows_before(&pattern.service).then_some(pattern.before)
     }
 
+    /// A service without any line in that window may not have existed, or its lines may be gone: nothing is known then, unless the
+    /// source was asked for that window and says that its answer is whole.
     fn knows_before(&self, service: &str) -> bool {
         let place = self.services.binary_search_by(|(known, _)| known.as_str().cmp(service));
-        place.ok().and_then(|place| self.services.get(place)).is_some_and(|(_, count)| count.before > 0)
+        let count = place.ok().and_then(|place| self.services.get(place)).map(|(_, count)| count);
+        count.is_some_and(|count| count.before_read.unwrap_or(count.before > 0))
+    }
+
+    /// Whether a source that filters by itself read everything that matches in the window before.
+    pub fn read_before(&mut self, service: &str, whole: bool) {
+        if let Some((_, count)) = self.services.iter_mut().find(|(known, _)| known == service) {
+            count.before_read = Some(count.before_read.unwrap_or(true) && whole);
+        }
+    }
+
+    /// Whether something that may have matched was not read, so that finding nothing says nothing.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.torn_files > 0 || !self.incomplete.is_empty()
     }
 
     /// Patterns of the window before that no longer occur.

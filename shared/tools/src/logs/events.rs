@@ -6,9 +6,13 @@ use time::OffsetDateTime;
 use super::instant;
 use super::level::Level;
 use super::line::LogLine;
+use crate::redaction::Redactor;
 
 /// Bytes of a message that are kept.
 pub const MAX_MESSAGE_BYTES: usize = 2048;
+const MAX_TRACE_ID_BYTES: usize = 128;
+const MARK: &str = " … ";
+const CAUSE: &str = "Caused by:";
 /// Newest lines kept of each pattern.
 const MAX_NEWEST: usize = 4;
 
@@ -28,18 +32,19 @@ impl Kept {
             at,
             level: line.level,
             service: service.to_owned(),
-            message: cut(&line.message, MAX_MESSAGE_BYTES),
-            trace_id: line.trace_id.as_deref().map(|id| cut(id, 128)),
+            message: keep(&line.message, MAX_MESSAGE_BYTES),
+            trace_id: line.trace_id.as_deref().map(|id| keep(id, MAX_TRACE_ID_BYTES)),
         }
     }
 
-    pub fn event(&self) -> LogEvent {
+    /// As it may be stored and shown: everything that the source wrote is cleaned and masked.
+    pub fn event(&self, redactor: &mut Redactor) -> LogEvent {
         LogEvent {
             timestamp: instant::show(self.at),
             level: self.level.map(|level| level.as_str().to_owned()),
             service: self.service.clone(),
-            message: self.message.clone(),
-            trace_id: self.trace_id.clone(),
+            message: redactor.text(&self.message).into_owned(),
+            trace_id: self.trace_id.as_deref().map(|id| redactor.text(id).into_owned()),
         }
     }
 }
@@ -67,14 +72,39 @@ impl Newest {
     }
 }
 
-/// At most `max` bytes of `text`, cut at a character and marked. Of a stack trace the last cause is kept too:
-/// it names what really happened.
-pub fn cut(text: &str, max: usize) -> String {
-    const MARK: &str = " … ";
+/// As [`cut`], for a text that is masked only after this: what was cut off must not leave the beginning of a secret behind, which
+/// nothing would recognise any more. So each cut goes back to a word's beginning, over numbers that are written in groups.
+pub fn keep(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    let cause = text.rfind("Caused by:").map(|at| text[at..].lines().next().unwrap_or_default());
+    let cause = text.rfind(CAUSE).map(|at| text[at..].lines().next().unwrap_or_default());
+    let tail = cause.map_or("", |cause| whole_words(cause, max / 2));
+    let head = whole_words(text, max.saturating_sub(tail.len() + MARK.len()));
+    if tail.is_empty() || head.contains(tail) { format!("{head} …") } else { format!("{head}{MARK}{tail}") }
+}
+
+/// The beginning of `text` in at most `max` bytes, without the word that the cut goes through. A word as long as all that is kept
+/// goes whole: half of a secret of that length is as bad.
+fn whole_words(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let head = &text[..text.floor_char_boundary(max)];
+    if text[head.len()..].starts_with(char::is_whitespace) && !head.ends_with(|c: char| c.is_ascii_digit()) {
+        return head;
+    }
+    let words = head.rfind(char::is_whitespace).map_or("", |at| &head[..at]);
+    words.trim_end_matches(|c: char| c.is_whitespace() || c.is_ascii_digit() || "+-.()".contains(c))
+}
+
+/// At most `max` bytes of `text`, cut at a character and marked. Of a stack trace the last cause is kept too:
+/// it names what really happened.
+pub fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let cause = text.rfind(CAUSE).map(|at| text[at..].lines().next().unwrap_or_default());
     let tail = cause.map_or("", |cause| &cause[..cause.floor_char_boundary(max / 2)]);
     let head = text.floor_char_boundary(max.saturating_sub(tail.len() + MARK.len()));
     // A cause within the head is already there.
@@ -100,6 +130,35 @@ mod tests {
         }
         let seconds: Vec<u8> = newest.0.iter().map(|kept| kept.at.second()).collect();
         assert_eq!(seconds, [9, 9, 7, 5]);
+    }
+
+    /// Wherever a text is cut, what is kept of it shows no part of a secret once it is masked.
+    #[test]
+    fn no_cut_leaves_a_part_of_a_secret() {
+        for secret in [
+            "tom.becker@example.org",
+            "4111 1111 1111 1111",
+            "+86 138 1234 5678",
+            "AKIAIOSFODNN7EXAMPLE",
+            "password=correct-horse-battery",
+            "Authorization: Bearer abcdef0123456789abcdef",
+            "mysql://shop:hunter2secret@db.internal/orders",
+        ] {
+            let plain = crate::redaction::redact(&format!("the call said {secret} and went on"));
+            for max in 60..140 {
+                let text =
+                    format!("{} the call said {secret} and went on {}", "x".repeat(50), "word ".repeat(400));
+                let kept = crate::redaction::redact(&keep(&text, max));
+                assert!(kept.len() <= max + 32, "{max}: {kept}");
+                for part in secret.split([' ', ':', '/', '@', '=']).filter(|part| part.len() > 3) {
+                    assert!(!kept.contains(part) || plain.contains(part), "{max}: {kept}");
+                }
+            }
+        }
+        let huge = format!("FATAL {}", "A".repeat(10_000));
+        assert_eq!(keep(&huge, 2048), "FATAL …");
+        let trace = format!("Boom\n{}Caused by: pool exhausted\n\tat x", "\tat a.b(C.java:1)\n".repeat(50));
+        assert!(keep(&trace, 120).ends_with("… Caused by: pool exhausted"), "{}", keep(&trace, 120));
     }
 
     #[test]

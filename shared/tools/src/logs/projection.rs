@@ -38,8 +38,9 @@ pub fn project(
     max_bytes: usize,
     redactor: &mut Redactor,
 ) -> Option<Projection> {
+    let masked = Masked::of(collector, shown, redactor);
     TEXT_BYTES.into_iter().find_map(|text_bytes| {
-        let result = result(collector, shown, text_bytes, redactor);
+        let result = result(collector, shown, &masked, text_bytes);
         let wanted = result.patterns.len();
         let (projection, _) = Projection::Logs(result).to_bounded_json(max_bytes).ok()?;
         let Projection::Logs(fitted) = &projection else { return None };
@@ -49,33 +50,49 @@ pub fn project(
     })
 }
 
-fn result(
-    collector: &Collector,
-    shown: &Shown,
-    text_bytes: usize,
-    redactor: &mut Redactor,
-) -> QueryLogsToolResult {
-    let ranked = collector.ranked();
-    let patterns: Vec<LogPattern> = ranked
-        .iter()
-        .take(MAX_PATTERNS)
-        .map(|(template, p)| pattern(template, p, collector.count_before(p), shown, text_bytes, redactor))
-        .collect();
-    let events = events(&ranked, collector.search().limit, text_bytes, redactor);
+/// Everything that may be shown, masked once and not yet cut.
+struct Masked {
+    patterns: Vec<LogPattern>,
+    events: Vec<LogEvent>,
+    /// Patterns that are not among them, and their lines.
+    hidden: (usize, u64),
+    cleaned: usize,
+}
+
+impl Masked {
+    fn of(collector: &Collector, shown: &Shown, redactor: &mut Redactor) -> Self {
+        let ranked = collector.ranked();
+        let (told, rest) = ranked.split_at(ranked.len().min(MAX_PATTERNS));
+        let patterns =
+            told.iter().map(|(template, p)| pattern(template, p, collector, shown, redactor)).collect();
+        let events = events(&ranked, collector.search().limit, redactor);
+        let hidden = (rest.len(), rest.iter().map(|(_, pattern)| pattern.count).sum());
+        Self { patterns, events, hidden, cleaned: redactor.cleaned() }
+    }
+}
+
+fn result(collector: &Collector, shown: &Shown, masked: &Masked, text_bytes: usize) -> QueryLogsToolResult {
+    let mut patterns = masked.patterns.clone();
+    for pattern in &mut patterns {
+        pattern.template = cut(&pattern.template, text_bytes);
+        pattern.sample = cut(&pattern.sample, text_bytes);
+    }
+    let mut events = masked.events.clone();
+    for event in &mut events {
+        event.message = cut(&event.message, text_bytes);
+    }
     let mut notes = shown.notes.clone();
     notes.extend(counting_notes(collector, shown));
-    let hidden = &ranked[patterns.len()..];
-    if !hidden.is_empty() {
-        let lines: u64 = hidden.iter().map(|(_, pattern)| pattern.count).sum();
+    let (hidden, lines) = masked.hidden;
+    if hidden > 0 {
         notes.push(format!(
-            "{} rarer patterns with {lines} lines are not shown; narrow the search to see them",
-            hidden.len()
+            "{hidden} rarer patterns with {lines} lines are not shown; narrow the search to see them"
         ));
     }
-    if redactor.cleaned() > 0 {
+    if masked.cleaned > 0 {
         notes.push(format!(
             "invisible or control characters were removed from {} shown texts",
-            redactor.cleaned()
+            masked.cleaned
         ));
     }
     let sampled = (events.len() as u64) < collector.matched;
@@ -94,10 +111,7 @@ fn result(
         matched: collector.matched,
         patterns,
         events,
-        truncated: sampled
-            || !hidden.is_empty()
-            || collector.torn_files > 0
-            || !collector.incomplete.is_empty(),
+        truncated: sampled || hidden > 0 || collector.is_incomplete(),
         notes,
     }
 }
@@ -111,46 +125,35 @@ fn template_of(text: &str) -> String {
 fn pattern(
     template: &str,
     pattern: &Pattern,
-    count_before: Option<u64>,
+    collector: &Collector,
     shown: &Shown,
-    text_bytes: usize,
     redactor: &mut Redactor,
 ) -> LogPattern {
     let sample = redactor.text(&pattern.sample);
-    // A secret whose digits became variables can't be recognised any more; what a template has in common with its sample can.
-    let template = match &sample {
-        Cow::Owned(masked) if **masked != *pattern.sample => Cow::Owned(template_of(masked)),
-        _ => redactor.text(template),
-    };
+    // A secret whose digits became variables can't be recognised any more; what a template has in common with its sample can. Of a
+    // sample that was cut the template knows more than the sample shows.
+    let told_by_sample = *sample != *pattern.sample || sample.contains('…');
+    let template = if told_by_sample { Cow::Owned(template_of(&sample)) } else { redactor.text(template) };
     let template =
         if shown.many_services { format!("{}: {template}", pattern.service) } else { template.into_owned() };
     LogPattern {
-        template: cut(&template, text_bytes),
+        template,
         count: pattern.count,
-        count_before,
+        count_before: collector.count_before(pattern),
         first_seen: instant::show(pattern.first),
         last_seen: instant::show(pattern.last),
-        sample: cut(&sample, text_bytes),
+        sample: sample.into_owned(),
     }
 }
 
 /// The newest line of each pattern in their order, then the second newest of each, and so on up to `limit`:
 /// what is dropped from the end to fit is what tells least.
-fn events(
-    ranked: &[(String, &Pattern)],
-    limit: usize,
-    text_bytes: usize,
-    redactor: &mut Redactor,
-) -> Vec<LogEvent> {
+fn events(ranked: &[(String, &Pattern)], limit: usize, redactor: &mut Redactor) -> Vec<LogEvent> {
     let rounds = ranked.iter().map(|(_, pattern)| pattern.newest.len()).max().unwrap_or(0);
     (0..rounds)
         .flat_map(|round| ranked.iter().filter_map(move |(_, pattern)| pattern.newest.get(round)))
         .take(limit)
-        .map(|kept| {
-            let mut event = kept.event();
-            event.message = cut(&redactor.text(&event.message), text_bytes);
-            event
-        })
+        .map(|kept| kept.event(redactor))
         .collect()
 }
 
@@ -215,15 +218,7 @@ fn absence(collector: &Collector) -> Vec<String> {
 
 /// Counts and the first matching lines, masked, for the canonical record.
 pub fn raw(collector: &Collector, redactor: &mut Redactor) -> Option<Box<RawValue>> {
-    let mut first: Vec<LogEvent> = collector
-        .first
-        .iter()
-        .map(|kept| {
-            let mut event = kept.event();
-            event.message = redactor.text(&event.message).into_owned();
-            event
-        })
-        .collect();
+    let mut first: Vec<LogEvent> = collector.first.iter().map(|kept| kept.event(redactor)).collect();
     loop {
         let json = json!({
             "scanned": collector.scanned,

@@ -105,6 +105,14 @@ impl LogsTool {
             }
             collector.incomplete(format!("the log source {name} could not be read; its lines are missing"));
         }
+        // Nor while a part of what was asked for could not be read.
+        if collector.matched == 0 && collector.is_incomplete() {
+            return Err(tell(
+                ToolErrorCode::SourceUnavailable,
+                "nothing was found, but not everything could be read, so nothing can be said; narrow the window or the query"
+                    .to_owned(),
+            ));
+        }
         let names: Vec<&str> = asked.iter().map(|source| source.name()).collect();
         Ok((collector, names.join(", ")))
     }

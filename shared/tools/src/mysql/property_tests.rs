@@ -178,7 +178,7 @@ fn check(sql: &str) -> bool {
 }
 
 /// Inputs per property in an ordinary run. `PROPTEST_CASES` asks for more: 250000 makes a million of the four.
-const CASES: u32 = 3_000;
+const CASES: u32 = 12_500;
 
 fn config() -> ProptestConfig {
     let asked = ProptestConfig::default();

@@ -156,14 +156,13 @@ impl LogSource for CloudWatchSource {
             }
             // The window before only says what is new: one page, and nothing at all if that is not all of it.
             let mut before = Vec::new();
-            let keep = |row: &Row, at| before.push((row.message.clone(), at));
+            let keep = |row: &Row, at| before.push((row.clone(), at));
             let missing = self.group(group, search, search.window.before(), 1, keep, stop).await?;
-            if missing == Missing::Nothing {
-                for (message, at) in before {
-                    let row = Row { message, timestamp: String::new(), pointer: String::new() };
-                    offer_before(&mut collector, group, &row, at);
-                }
-            }
+            let whole = missing == Missing::Nothing;
+            collector.read_before(&group.service, whole);
+            // The second in which that window ends is in both.
+            let before = before.iter().filter(|(_, at)| whole && search.window.is_before(*at));
+            before.for_each(|(row, at)| self::offer(&mut collector, group, row, *at));
         }
         Ok(collector)
     }
@@ -178,13 +177,6 @@ fn offer(collector: &mut Collector, group: &LogGroup, row: &Row, at: OffsetDateT
     line.timestamp = Some(at);
     line.service = Some(group.service.as_str().into());
     collector.offer(&line);
-}
-
-/// As [`offer`]; the line lies in the window before.
-fn offer_before(collector: &mut Collector, group: &LogGroup, row: &Row, at: OffsetDateTime) {
-    if collector.search().window.is_before(at) {
-        offer(collector, group, row, at);
-    }
 }
 
 fn unreadable(what: &'static str) -> LogSourceError {

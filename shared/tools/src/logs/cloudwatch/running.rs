@@ -32,7 +32,7 @@ pub struct Answer {
     pub matched: Option<f64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Row {
     pub timestamp: String,
     pub message: String,
