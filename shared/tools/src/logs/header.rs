@@ -4,12 +4,10 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
-use time::{OffsetDateTime, PrimitiveDateTime};
+use time::OffsetDateTime;
 
-use super::instant;
 use super::level::Level;
+use super::timestamp::{self, Form};
 
 /// A line's front, and where its message begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,28 +23,6 @@ const MAX_PARTS: usize = 14;
 /// Bytes of a bracketed part.
 const MAX_BRACKET: usize = 160;
 
-/// Times in front of a line; the alternative says how to read it.
-static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"^(?:",
-        r"(?P<iso>[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T_,-]{1,2}[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,:][0-9]{1,9})?(?: ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})\b)?)",
-        r"|(?P<short>[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?)",
-        r"|(?P<packed>[0-9]{6} [0-9]{6})\b",
-        r"|(?P<syslog>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?)",
-        r"|(?P<ctime>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})? [0-9]{4})",
-        r"|(?P<clf>[0-9]{2}/(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)/[0-9]{4}:[0-9]{2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4})",
-        r"|(?P<android>[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3,6})",
-        r"|(?P<klog>[IWEF][0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,9})",
-        r"|(?P<compact>[0-9]{8}[-T][0-9]{1,2}:?[0-9]{1,2}:?[0-9]{1,2}(?:[:.,][0-9]{1,9})?Z?)",
-        r"|(?P<epoch>[0-9]{10}(?:\.[0-9]{1,9})?|[0-9]{13}|[0-9]{16}|[0-9]{19})(?:\s|$)",
-        r")"
-    ))
-    .ok()
-});
-/// The time of an access log stands after the client.
-static ACCESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\[([0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9]{2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4})\]").ok()
-});
 /// The file that a collector put in front.
 static FILE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[A-Za-z0-9._-]*\.log[A-Za-z0-9._:-]*\s").ok());
@@ -81,10 +57,7 @@ impl Header {
             found.level = level_near(line);
         }
         if found.timestamp.is_none() {
-            let access = ACCESS
-                .as_ref()
-                .and_then(|pattern| pattern.captures(&line[..line.floor_char_boundary(256)])?.get(1));
-            found.timestamp = access.and_then(|time| zoned(time.as_str(), CLF));
+            found.timestamp = timestamp::of_access(line);
         }
         found
     }
@@ -144,21 +117,16 @@ impl<'l> Parts<'l> {
             Some(inner) => (1, inner),
             None => (0, self.rest()),
         };
-        let Some(found) = TIME.as_ref().and_then(|pattern| pattern.captures(text)) else { return false };
-        let Some((name, time)) = TIME.as_ref().and_then(|pattern| {
-            pattern.capture_names().flatten().find_map(|name| Some((name, found.name(name)?)))
-        }) else {
-            return false;
-        };
-        self.found.timestamp = read(name, time.as_str(), self.around);
-        self.host = name == "syslog";
-        if name == "klog" {
-            self.found.level = Level::parse(&time.as_str()[..1]);
+        let Some(found) = timestamp::leading(text) else { return false };
+        self.found.timestamp = found.instant(self.around);
+        self.host = found.form == Form::Syslog;
+        if found.form == Form::Klog {
+            self.found.level = Level::parse(&text[..1]);
         }
-        let after = &text[time.end()..];
+        let after = &text[found.text.len()..];
         let close = if open == 1 && after.starts_with(']') { 1 } else { usize::from(after.starts_with(',')) };
         self.timed = true;
-        self.at += open + time.end() + close;
+        self.at += open + found.text.len() + close;
         true
     }
 
@@ -289,87 +257,6 @@ impl<'l> Parts<'l> {
     }
 }
 
-type Format = &'static [BorrowedFormatItem<'static>];
-const CLF: Format = format_description!(
-    "[day]/[month repr:short]/[year]:[hour]:[minute]:[second] [offset_hour sign:mandatory][offset_minute]"
-);
-const SYSLOG: Format =
-    format_description!("[month repr:short] [day padding:space] [hour]:[minute]:[second] [year]");
-const CTIME: Format = format_description!(
-    "[weekday repr:short] [month repr:short] [day padding:space] [hour]:[minute]:[second] [year]"
-);
-
-/// Of the years around `around`, the one that brings the time nearest to it.
-fn nearest(around: OffsetDateTime, read: impl Fn(i32) -> Option<OffsetDateTime>) -> Option<OffsetDateTime> {
-    let years = [around.year() - 1, around.year(), around.year() + 1];
-    years.into_iter().filter_map(read).min_by_key(|at| (*at - around).abs())
-}
-
-fn zoned(text: &str, format: Format) -> Option<OffsetDateTime> {
-    OffsetDateTime::parse(text, format).ok().map(|at| at.to_offset(time::UtcOffset::UTC))
-}
-
-/// The instant that a time of one of the forms says; forms without a year or a date say none.
-fn read(form: &str, text: &str, around: Option<OffsetDateTime>) -> Option<OffsetDateTime> {
-    match form {
-        "iso" => {
-            let (date, time) = text.split_at(10);
-            let time = time.trim_start_matches([' ', 'T', '_', ',', '-']);
-            let time = match time.as_bytes().get(8) {
-                Some(b':') => format!("{}.{}", &time[..8], &time[9..]),
-                _ => time.to_owned(),
-            };
-            instant::parse(&format!("{}T{time}", date.replace('/', "-"))).map(|found| found.at)
-        }
-        "short" => instant::parse(&format!("20{}", text.replace('/', "-"))).map(|found| found.at),
-        "packed" => {
-            let (date, time) = (&text[..6], &text[7..]);
-            let parts =
-                |text: &str, sign: &str| format!("{}{sign}{}{sign}{}", &text[..2], &text[2..4], &text[4..]);
-            instant::parse(&format!("20{}T{}", parts(date, "-"), parts(time, ":"))).map(|found| found.at)
-        }
-        "clf" => zoned(text, CLF),
-        "ctime" => {
-            let (clock, year) = text.rsplit_once(' ')?;
-            let clock = clock.split('.').next()?;
-            PrimitiveDateTime::parse(&format!("{clock} {year}"), CTIME)
-                .ok()
-                .map(PrimitiveDateTime::assume_utc)
-        }
-        "compact" => {
-            let date = format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..8]);
-            let clock = &text[9..];
-            let clock = if clock.as_bytes().get(2) == Some(&b':') {
-                clock.to_owned()
-            } else if clock.len() >= 6 && clock.as_bytes()[..6].iter().all(u8::is_ascii_digit) {
-                format!("{}:{}:{}", &clock[..2], &clock[2..4], &clock[4..])
-            } else {
-                return None;
-            };
-            instant::parse(&format!("{date}T{clock}")).map(|found| found.at)
-        }
-        "syslog" => {
-            let clock = text.split('.').next()?;
-            nearest(around?, |year| {
-                PrimitiveDateTime::parse(&format!("{clock} {year}"), SYSLOG)
-                    .ok()
-                    .map(PrimitiveDateTime::assume_utc)
-            })
-        }
-        "android" => nearest(around?, |year| {
-            instant::parse(&format!("{year}-{}", text.replacen(' ', "T", 1))).map(|at| at.at)
-        }),
-        "klog" => {
-            let (date, clock) = (&text[1..5], &text[6..]);
-            nearest(around?, |year| {
-                instant::parse(&format!("{year}-{}-{}T{clock}", &date[..2], &date[2..])).map(|at| at.at)
-            })
-        }
-        "epoch" => instant::from_epoch(text.parse().ok()?),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use time::macros::datetime;
@@ -453,7 +340,7 @@ mod tests {
             assert_eq!(header.timestamp, timed.then_some(AT), "{line}");
             assert_eq!((header.level, &line[header.length..]), (level, message), "{line}");
         }
-        assert!(TIME.is_some() && ACCESS.is_some() && FILE.is_some());
+        assert!(FILE.is_some());
     }
 
     proptest::proptest! {

@@ -21,6 +21,7 @@ mod reader;
 mod record;
 mod source;
 mod terms;
+mod timestamp;
 mod tool;
 mod window;
 

@@ -1,5 +1,6 @@
 //! The log tool from arguments to projection, over folders of files.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -130,14 +131,35 @@ async fn secrets_in_messages_never_leave() {
     let text = [
         line("login password=hunter2secret of tom@example.org"),
         line("login password=hunter3secret of ana@example.org"),
+        // What a source calls a trace id is its text like any other.
+        json!({"timestamp": "2026-11-30T06:11:00Z", "service": "shop", "message": "m", "trace_id": "eve@example.org\u{202e}"}).to_string(),
+        // A secret that lies across the cut.
+        line(&format!("{} AKIAFAKEFAKEFAKEFAKE {}", "word ".repeat(407), "word ".repeat(300))),
     ]
     .join("\n");
     let (_folder, tool) = folder(&[("shop.jsonl", &text)]);
     let output = tool.run(call(all_of("shop"), 8_192)).await.unwrap();
     let shown = serde_json::to_string(&output.projection).unwrap() + output.raw_response.unwrap().get();
-    for secret in ["hunter2", "hunter3", "tom@", "ana@"] {
+    for secret in ["hunter2", "hunter3", "tom@", "ana@", "eve@", "\u{202e}", "AKIA"] {
         assert!(!shown.contains(secret), "{secret}: {shown}");
     }
+}
+
+#[tokio::test]
+async fn nothing_found_in_a_part_is_no_absence() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    for n in 0..5000 {
+        writeln!(encoder, "2026-11-30T06:05:00Z ERROR event {n} {:x}", n * 7919).unwrap();
+    }
+    let bytes = encoder.finish().unwrap();
+    let (folder, tool) = folder(&[]);
+    std::fs::write(folder.path().join("shop.log.gz"), &bytes[..bytes.len() / 2]).unwrap();
+    let found = run(&tool, all_of("shop"), 8_192).await;
+    assert!(found.truncated && found.matched > 0);
+    let (code, message) =
+        told(&tool, json!({"service": "shop", "query": "deadlock", "start": "06:00", "end": "06:30"})).await;
+    assert_eq!(code, ToolErrorCode::SourceUnavailable);
+    assert!(message.contains("nothing can be said"), "{message}");
 }
 
 /// Run with `--release -- --ignored --nocapture`: prints what a query over 200,000 lines costs.
