@@ -239,7 +239,11 @@ pub fn is_worth_masking(value: &str) -> bool {
     let said = |words: &[&str]| words.iter().any(|word| bare.eq_ignore_ascii_case(word));
     let starred = value.chars().all(|c| matches!(c, '*' | '.' | '•' | '-' | '#'))
         || (value.len() > 2 && value.chars().all(|c| matches!(c, 'x' | 'X')));
-    let bracketed = [("<", ">"), ("${", ""), ("{{", ""), ("%(", ""), ("[REDACTED", ""), ("(redacted", "")]
+    // `${DB_PASSWORD}` is a variable; what `${DB_PASSWORD:hunter2}` says for when it is unset is not.
+    let variable = value.strip_prefix("${").is_some_and(|name| {
+        name.split_once(':').is_none_or(|(_, unset)| unset.trim_matches(['-', '=', '}']).is_empty())
+    });
+    let bracketed = [("<", ">"), ("{{", ""), ("%(", ""), ("[REDACTED", ""), ("(redacted", "")]
         .iter()
         .any(|(open, close)| value.starts_with(open) && value.ends_with(close));
     let shell = value.strip_prefix('$').is_some_and(|name| {
@@ -250,6 +254,7 @@ pub fn is_worth_masking(value: &str) -> bool {
         || said(&STATES)
         || said(&SCHEMES)
         || starred
+        || variable
         || bracketed
         || shell
         || parameter

@@ -26,13 +26,14 @@ static UNSCHEMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 pub fn find(text: &str, spans: &mut Vec<Span>) {
-    for (at, mark) in text.match_indices("://") {
-        let start = at + mark.len();
-        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`');
-        let near = &text[start..text.floor_char_boundary(start + MAX_ADDRESS_BYTES)];
-        let address = near.split(ends).next().unwrap_or_default();
+    let mut marks = text.match_indices("://").map(|(at, _)| at).peekable();
+    while let Some(at) = marks.next() {
+        let start = at + "://".len();
         // Another address inside this one has its own turn.
-        let address = address.find("://").map_or(address, |inner| &address[..inner]);
+        let next = marks.peek().copied().unwrap_or(text.len());
+        let near = &text[start..text.floor_char_boundary(next.min(start + MAX_ADDRESS_BYTES)).max(start)];
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`');
+        let address = near.split(ends).next().unwrap_or_default();
         let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
         user_information(start, address, authority, spans);
         if address.to_ascii_lowercase().contains("hook") {
