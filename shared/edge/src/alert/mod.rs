@@ -13,8 +13,9 @@ use serde_json::Value;
 const MAX_QUERY_BYTES: usize = 6 * 1024;
 /// Bytes of one text of an alert.
 const MAX_TEXT_BYTES: usize = 1000;
-/// Labels that are told.
+/// Labels that are told, and bytes of what one says.
 const MAX_LABELS: usize = 24;
+const MAX_LABEL_BYTES: usize = 120;
 /// Alerts of one notification that are told.
 const MAX_ALERTS: usize = 10;
 
@@ -54,12 +55,15 @@ pub fn query(body: &Value) -> Result<String, NoAlert> {
     let (told, more) = alerts.split_at(alerts.len().min(MAX_ALERTS));
     let mut text = String::from("Diagnose this alert: what is the cause, and what should be done?\n");
     for (i, alert) in told.iter().enumerate() {
+        let room = MAX_QUERY_BYTES.saturating_sub(text.len());
         let one = tell(alert);
-        if text.len() + one.len() > MAX_QUERY_BYTES {
+        if one.len() > room && i > 0 {
             text.push_str(&format!("({} more alerts of this notification are not told)\n", alerts.len() - i));
             return Ok(text.trim_end().to_owned());
         }
-        text.push_str(&one);
+        // Of the first one the beginning is told in any case: it says which alert it is.
+        text.push_str(&cut(one, room));
+        text.push('\n');
     }
     if !more.is_empty() {
         text.push_str(&format!("({} more alerts of this notification are not told)\n", more.len()));
@@ -88,13 +92,24 @@ fn tell(alert: &Alert) -> String {
         text.push_str(&format!("says: {said}\n"));
     }
     if !alert.labels.is_empty() {
-        let labels: Vec<String> =
-            alert.labels.iter().take(MAX_LABELS).map(|(k, v)| format!("{k}={v}")).collect();
+        let labels: Vec<String> = alert.labels.iter().take(MAX_LABELS).map(|(k, v)| label(k, v)).collect();
         text.push_str(&format!("labels: {}", labels.join(", ")));
         if alert.labels.len() > MAX_LABELS {
             text.push_str(&format!(" (and {} more)", alert.labels.len() - MAX_LABELS));
         }
-        text.push('\n');
+    }
+    text.trim_end().to_owned()
+}
+
+fn label(name: &str, value: &str) -> String {
+    format!("{}={}", cut(name.to_owned(), MAX_LABEL_BYTES), cut(value.to_owned(), MAX_LABEL_BYTES))
+}
+
+/// At most `bytes` of a text, and a mark where it was cut.
+fn cut(mut text: String, bytes: usize) -> String {
+    if text.len() > bytes {
+        text.truncate(text.floor_char_boundary(bytes));
+        text.push('…');
     }
     text
 }
@@ -103,11 +118,7 @@ fn tell(alert: &Alert) -> String {
 fn plain(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
-    let text = words.join(" ");
-    match text.len() > MAX_TEXT_BYTES {
-        true => format!("{}…", &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]),
-        false => text,
-    }
+    cut(words.join(" "), MAX_TEXT_BYTES)
 }
 
 /// The text or number at a place, cleaned; blank is none.

@@ -110,3 +110,18 @@ fn long_bodies_stay_within_a_query_and_say_what_is_missing() {
         "{query}"
     );
 }
+
+#[test]
+fn an_alert_that_is_too_long_by_itself_is_told_from_its_beginning() {
+    let labels: serde_json::Map<String, Value> =
+        (0..40).map(|n| (format!("label_{n:02}{}", "n".repeat(400)), json!("超".repeat(400)))).collect();
+    let long = "x".repeat(900);
+    let alert =
+        json!({ "labels": labels, "annotations": { "summary": long, "description": long, "message": long } });
+    let mut named = alert.clone();
+    named["labels"]["alertname"] = json!("CheckoutDown");
+    let query = query(&json!({ "alerts": [named, alert] })).unwrap();
+    assert!(query.contains("alert: CheckoutDown (firing)") && query.contains('…'), "{query}");
+    assert!(query.ends_with("(1 more alerts of this notification are not told)"), "{query}");
+    assert!(query.len() <= MAX_QUERY_BYTES + 100 && domain::question::Query::parse(&query).is_ok());
+}
