@@ -54,6 +54,19 @@ fn a_body_is_the_same_wherever_it_is_cut() {
 }
 
 #[test]
+fn a_stream_with_more_calls_than_any_turn_has_is_refused_whole() {
+    let stream = |calls: usize| {
+        let deltas = (0..calls)
+            .map(|n| call(json!(n), json!(format!("call_{n}")), json!("query_logs"), json!("{}")))
+            .map(|d| delta(d, Value::Null));
+        let chunks: Vec<Value> = deltas.chain([delta(json!({}), json!("tool_calls"))]).collect();
+        read(&[&streamed(&chunks)], true).reply
+    };
+    assert_eq!(stream(256).unwrap().calls.len(), 256);
+    assert!(stream(257).is_err());
+}
+
+#[test]
 fn calls_without_ids_at_one_index_stay_apart_and_repeated_names_do_not() {
     let two = calls_of(vec![
         call(json!(0), Value::Null, json!("query_logs"), json!("{\"limit\":1}")),
