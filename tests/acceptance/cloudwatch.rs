@@ -87,11 +87,6 @@ async fn json_and_plain_lines_become_patterns_with_what_is_new() -> anyhow::Resu
         "[ERROR] GATEWAY_TIMEOUT while closing",
     );
     f.fake.add(
-        "/aws/lambda/checkout",
-        now() - Duration::minutes(90),
-        r#"{"level":"ERROR","message":"other"}"#,
-    );
-    f.fake.add(
         "/ecs/shop",
         now() - Duration::minutes(10),
         r#"{"level":"ERROR","message":"GATEWAY_TIMEOUT elsewhere"}"#,

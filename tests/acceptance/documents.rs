@@ -77,8 +77,8 @@ async fn a_document_is_added_read_replaced_and_removed() -> anyhow::Result<()> {
     assert_eq!(send(&world, Method::DELETE, at, &[], None).await?.status(), StatusCode::NOT_FOUND);
     assert_eq!(send(&world, Method::GET, at, &[], None).await?.status(), StatusCode::NOT_FOUND);
     assert_eq!(world.get("/api/search?q=quokka").await?.1["hits"], json!([]));
-    let (_, tag, _) = read(send(&world, Method::PUT, at, &[], Some(&changed)).await?).await?;
-    assert_eq!(tag, "\"3\"", "versions never repeat");
+    let (status, tag, _) = read(send(&world, Method::PUT, at, &[], Some(&changed)).await?).await?;
+    assert_eq!((status, tag.as_str()), (201, "\"3\""), "created anew; versions never repeat");
     Ok(())
 }
 

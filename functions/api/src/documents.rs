@@ -71,13 +71,14 @@ pub async fn add(app: &ApiApp, headers: &HeaderMap, body: &[u8]) -> Result<Respo
     }
     let body: DocumentBody =
         serde_json::from_value(Value::Object(added.rest)).map_err(|fault| unreadable(&fault))?;
-    let stored = app.library.put(&id, body, Expected::Absent).await.map_err(|fault| match fault {
+    let saved = app.library.put(&id, body, Expected::Absent).await.map_err(|fault| match fault {
         LibraryFault::Changed => Problem::new(
             Code::PreconditionFailed,
             "a document with this id exists; replace it with PUT, or choose another id",
         ),
         fault => problem(fault),
     })?;
+    let stored = saved.summary;
     let mut response = tagged(handler::json(StatusCode::CREATED, &summary(&stored)), stored.version);
     if let Ok(location) = HeaderValue::try_from(format!("/api/documents/{id}")) {
         response.headers_mut().insert(LOCATION, location);
@@ -94,8 +95,9 @@ pub async fn put(
     let expected = expected(headers)?;
     let text = json_text(headers, body, MAX_BODY_BYTES, RIGHT)?;
     let body: DocumentBody = serde_json::from_str(text).map_err(|fault| unreadable(&fault))?;
-    let stored = app.library.put(id, body, expected).await.map_err(problem)?;
-    let status = if stored.version == 1 { StatusCode::CREATED } else { StatusCode::OK };
+    let saved = app.library.put(id, body, expected).await.map_err(problem)?;
+    let status = if saved.created { StatusCode::CREATED } else { StatusCode::OK };
+    let stored = saved.summary;
     Ok(tagged(handler::json(status, &summary(&stored)), stored.version))
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agent::ports::documents::{DocumentStore, DocumentSummary, Expected, NewDocument, StoredDocument};
+use agent::ports::documents::{
+    DocumentStore, DocumentSummary, Expected, NewDocument, SavedDocument, StoredDocument,
+};
 use agent::ports::{Clock, StoreError};
 use domain::evidence::projection::KnowledgeHit;
 use serde::Deserialize;
@@ -75,16 +77,15 @@ impl Library {
         Self { store, searcher, clock }
     }
 
-    /// Stores a new version and returns it; the same content again stores nothing and returns the version there is.
+    /// Stores a new version; the same content again stores nothing and returns the version there is.
     pub async fn put(
         &self,
         document_id: &str,
         body: DocumentBody,
         expected: Expected,
-    ) -> Result<DocumentSummary, LibraryFault> {
+    ) -> Result<SavedDocument, LibraryFault> {
         let document = read(document_id, body)?;
-        self.store.put(&document, expected, self.clock.now()).await?;
-        Ok(self.get(document_id).await?.summary)
+        Ok(self.store.put(&document, expected, self.clock.now()).await?)
     }
 
     pub async fn get(&self, document_id: &str) -> Result<StoredDocument, LibraryFault> {

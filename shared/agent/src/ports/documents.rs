@@ -48,7 +48,7 @@ pub struct NewDocument {
 
 #[async_trait]
 pub trait DocumentStore: DocumentSource {
-    /// Stores a new version and its chunks in one transaction and returns the version: a search sees the old or the new one,
+    /// Stores a new version and its chunks in one transaction and returns what is stored: a search sees the old or the new one,
     /// never half. Content equal to the current version's stores nothing and returns the current version.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ pub trait DocumentStore: DocumentSource {
         document: &NewDocument,
         expected: Expected,
         at: time::OffsetDateTime,
-    ) -> Result<u32, StoreError>;
+    ) -> Result<SavedDocument, StoreError>;
 
     /// Removes the document from search; returns whether there was one. Its version is never used again.
     ///
@@ -97,6 +97,14 @@ pub struct DocumentSummary {
     pub updated_at: String,
     /// Of the text.
     pub bytes: u64,
+}
+
+/// What is stored after a `put`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedDocument {
+    pub summary: DocumentSummary,
+    /// There was none before, or it had been removed.
+    pub created: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use agent::ports::StoreError;
 use agent::ports::documents::{
-    Chunk, CorpusRevision, DocumentSummary, Expected, NewDocument, StoredDocument,
+    Chunk, CorpusRevision, DocumentSummary, Expected, NewDocument, SavedDocument, StoredDocument,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -11,7 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use super::audit::insert_rows;
 use super::connection::{Connection, Statement, Transaction};
 use super::fault::{Fault, bounded, conflict};
-use super::values::{Row, Value};
+use super::values::{Row, Value, stored_time};
 
 const MAX_ID_BYTES: usize = 128;
 /// 200 characters of any script.
@@ -84,7 +84,7 @@ pub(super) async fn put(
     document: &NewDocument,
     expected: Expected,
     at: OffsetDateTime,
-) -> Result<u32, Fault> {
+) -> Result<SavedDocument, Fault> {
     let mut transaction = connection.begin().await?;
     let done = put_in(&mut transaction, document, expected, at).await;
     transaction.end(done).await
@@ -95,9 +95,9 @@ async fn put_in(
     document: &NewDocument,
     expected: Expected,
     at: OffsetDateTime,
-) -> Result<u32, Fault> {
+) -> Result<SavedDocument, Fault> {
     let sql = format!(
-        "SELECT version, removed, title, tags, source, content FROM document WHERE document_id = ?{}",
+        "SELECT version, removed, title, tags, source, content, updated_at FROM document WHERE document_id = ?{}",
         transaction.dialect().for_update()
     );
     let id = document.document_id.as_str();
@@ -109,7 +109,8 @@ async fn put_in(
     if let Some(row) = current
         && is_same(row, document)?
     {
-        return row.u32("version");
+        let summary = saved(document, row.u32("version")?, row.time("updated_at")?)?;
+        return Ok(SavedDocument { summary, created: false });
     }
     let version = current.map_or(Ok(0), |row| row.u32("version"))?.saturating_add(1);
     let values: [Value; 7] = [
@@ -137,7 +138,21 @@ async fn put_in(
         done => done?,
     };
     replace_chunks(transaction, document).await?;
-    Ok(version)
+    let created = present.is_none_or(|(removed, _)| removed);
+    Ok(SavedDocument { summary: saved(document, version, at)?, created })
+}
+
+/// The summary of a document that is stored as it was given.
+fn saved(document: &NewDocument, version: u32, at: OffsetDateTime) -> Result<DocumentSummary, Fault> {
+    Ok(DocumentSummary {
+        document_id: document.document_id.clone(),
+        version,
+        title: document.title.clone(),
+        tags: document.tags.clone(),
+        source: document.source.clone(),
+        updated_at: stored_time(at).assume_utc().format(&Rfc3339).map_err(|_| Fault::Unreadable)?,
+        bytes: document.content.len() as u64,
+    })
 }
 
 /// Whether the current version, if there is one, is what the writer believes to replace.

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use agent::ports::documents::{
     Chunk, CorpusRevision, DocumentSource, DocumentStore, DocumentSummary, Expected, NewDocument,
-    StoredDocument,
+    SavedDocument, StoredDocument,
 };
 use agent::ports::ledger::{
     AuditBatch, CommitOutcome, Ledger, NewRun, RunPage, RunRow, TerminalCommit, TraceRows,
@@ -254,7 +254,7 @@ impl DocumentStore for SqlLedger {
         document: &NewDocument,
         expected: Expected,
         at: OffsetDateTime,
-    ) -> Result<u32, StoreError> {
+    ) -> Result<SavedDocument, StoreError> {
         documents::check_sizes(document)?;
         on_connection!(self, "document", |connection, _repeated| documents::put(
             connection, document, expected, at

@@ -1,6 +1,8 @@
 //! Runbooks and feedback in the ledger: versions, expectations, revisions, ratings.
 
-use agent::ports::documents::{DocumentSource, DocumentStore, DocumentSummary, Expected, NewDocument};
+use agent::ports::documents::{
+    DocumentSource, DocumentStore, DocumentSummary, Expected, NewDocument, SavedDocument,
+};
 use agent::ports::{Feedback, FeedbackStore, Rating, StoreError};
 use stores::SqlLedger;
 
@@ -21,7 +23,10 @@ pub async fn all(ledger: &SqlLedger) {
     let (empty, chunks) = ledger.chunks().await.unwrap();
     assert!(chunks.is_empty());
     assert_eq!(ledger.revision().await.unwrap(), empty);
-    assert_eq!(ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap(), 1);
+    assert_eq!(
+        ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap().summary.version,
+        1
+    );
     let (first, chunks) = ledger.chunks().await.unwrap();
     assert_ne!(first, empty);
     assert_eq!(ledger.revision().await.unwrap(), first);
@@ -34,13 +39,13 @@ pub async fn all(ledger: &SqlLedger) {
     );
 
     assert_eq!(
-        ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap(),
+        ledger.put(&document("one\ntwo 😀"), Expected::Anything, start()).await.unwrap().summary.version,
         1,
         "nothing new"
     );
     assert_eq!(ledger.revision().await.unwrap(), first);
     let long = (0..250).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-    assert_eq!(ledger.put(&document(&long), Expected::Anything, start()).await.unwrap(), 2);
+    assert_eq!(ledger.put(&document(&long), Expected::Anything, start()).await.unwrap().summary.version, 2);
     let (second, chunks) = ledger.chunks().await.unwrap();
     assert_eq!((chunks.len(), chunks[249].text.as_str(), chunks[0].version), (250, "249", 2));
 
@@ -50,13 +55,14 @@ pub async fn all(ledger: &SqlLedger) {
     let (third, chunks) = ledger.chunks().await.unwrap();
     assert!(chunks.is_empty());
     assert_eq!(
-        ledger.put(&document("one"), Expected::Anything, start()).await.unwrap(),
+        ledger.put(&document("one"), Expected::Anything, start()).await.unwrap().summary.version,
         3,
         "versions never repeat"
     );
     let fourth = ledger.revision().await.unwrap();
     let revisions = std::collections::HashSet::from([empty, first, second, third, fourth]);
     assert_eq!(revisions.len(), 5);
+    assert!(!ledger.put(&document("one"), Expected::Anything, start()).await.unwrap().created);
     expectations(ledger).await;
     let huge = ledger.put(&document(&"x".repeat(2_000_000)), Expected::Anything, start()).await;
     assert!(matches!(huge, Err(StoreError::TooLarge { .. })));
@@ -65,7 +71,7 @@ pub async fn all(ledger: &SqlLedger) {
 
 /// Who writes on a wrong belief writes nothing. The document is at version 3.
 async fn expectations(ledger: &SqlLedger) {
-    let conflict = |done: Result<u32, StoreError>| matches!(done, Err(StoreError::Conflict { .. }));
+    let conflict = |done: Result<SavedDocument, StoreError>| matches!(done, Err(StoreError::Conflict { .. }));
     for wrong in [Expected::Absent, Expected::Version(2), Expected::Version(4)] {
         assert!(conflict(ledger.put(&document("changed"), wrong, start()).await), "{wrong:?}");
     }
@@ -73,11 +79,16 @@ async fn expectations(ledger: &SqlLedger) {
         ledger.remove("pool", Expected::Version(2), start()).await,
         Err(StoreError::Conflict { .. })
     ));
-    assert_eq!(ledger.put(&document("two 😀"), Expected::Version(3), start()).await.unwrap(), 4);
+    assert_eq!(
+        ledger.put(&document("two 😀"), Expected::Version(3), start()).await.unwrap().summary.version,
+        4
+    );
     let stored = ledger.get("pool").await.unwrap().unwrap();
     assert_eq!((stored.content.as_str(), stored.summary.version, stored.summary.bytes), ("two 😀", 4, 8));
     let other = NewDocument { document_id: "another".into(), ..document("x") };
-    assert_eq!(ledger.put(&other, Expected::Absent, start()).await.unwrap(), 1);
+    let saved = ledger.put(&other, Expected::Absent, start()).await.unwrap();
+    assert!(saved.created);
+    assert_eq!(saved.summary, ledger.get("another").await.unwrap().unwrap().summary);
     let ids = |page: Vec<DocumentSummary>| page.into_iter().map(|d| d.document_id).collect::<Vec<_>>();
     assert_eq!(ids(ledger.list(10, None).await.unwrap()), ["another", "pool"]);
     assert_eq!(ids(ledger.list(1, None).await.unwrap()), ["another"]);
@@ -85,7 +96,8 @@ async fn expectations(ledger: &SqlLedger) {
     assert!(ledger.remove("another", Expected::Version(1), start()).await.unwrap());
     assert!(ledger.get("another").await.unwrap().is_none());
     assert_eq!(ids(ledger.list(10, None).await.unwrap()), ["pool"]);
-    assert_eq!(ledger.put(&other, Expected::Absent, start()).await.unwrap(), 2, "versions never repeat");
+    let again = ledger.put(&other, Expected::Absent, start()).await.unwrap();
+    assert_eq!((again.summary.version, again.created), (2, true), "versions never repeat");
     assert!(ledger.remove("another", Expected::Anything, start()).await.unwrap());
 
     let run_id = run(1);

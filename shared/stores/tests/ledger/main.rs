@@ -337,7 +337,7 @@ async fn concurrency(ledger: &SqlLedger) {
     }
     work.join_all().await;
     assert_eq!(
-        ledger.put(&document("last"), Expected::Anything, start()).await.unwrap(),
+        ledger.put(&document("last"), Expected::Anything, start()).await.unwrap().summary.version,
         11,
         "4 before, 6 here, this one"
     );
