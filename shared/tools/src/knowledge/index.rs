@@ -1,7 +1,5 @@
 //! The in-memory full-text index of one corpus revision: BM25 over title, tags, headings and body.
 
-use std::collections::{HashMap, HashSet};
-
 use agent::ports::Chunk;
 use tantivy::collector::TopDocs;
 use tantivy::directory::RamDirectory;
@@ -10,8 +8,9 @@ use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextO
 use tantivy::tokenizer::PreTokenizedString;
 use tantivy::{Index, IndexSettings, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
-use super::relevance::{Frequencies, Question, Words};
+use super::relevance::Question;
 use super::tokenizer::tokenize;
+use super::vocabulary::{Vocabulary, Words};
 use crate::blocking::{Stop, Stopped};
 
 /// How much a word counts by where it stands.
@@ -40,11 +39,20 @@ struct Fields {
     body: Field,
 }
 
+/// A chunk that a question's words are in.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'i> {
+    pub chunk: &'i Chunk,
+    pub words: &'i Words,
+    pub score: f32,
+}
+
 /// Searchable chunks of one revision.
 pub struct KnowledgeIndex {
     chunks: Vec<Chunk>,
-    /// Chunks that hold a word, by word.
-    frequencies: HashMap<String, usize>,
+    /// Of each chunk.
+    words: Vec<Words>,
+    vocabulary: Vocabulary,
     searcher: tantivy::Searcher,
     fields: Fields,
 }
@@ -60,25 +68,27 @@ impl KnowledgeIndex {
             .schema(schema)
             .settings(settings)
             .single_segment_index_writer::<TantivyDocument>(RamDirectory::create(), WRITER_BYTES)?;
-        let mut frequencies = HashMap::new();
+        let mut vocabulary = Vocabulary::default();
+        let mut words = Vec::with_capacity(chunks.len());
         for (i, chunk) in chunks.iter().enumerate() {
             if i % DOCUMENTS_PER_CHECK == 0 {
                 stop.check()?;
             }
             // One segment numbers its documents in the order they are added: the number is the chunk's place.
             writer.add_document(fields.document(chunk))?;
-            let words = words(chunk);
-            for word in words.body.union(&words.topic) {
-                *frequencies.entry(word.clone()).or_default() += 1;
-            }
+            words.push(vocabulary.add(chunk));
         }
         let index = writer.finalize()?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { chunks, frequencies, searcher: reader.searcher(), fields })
+        Ok(Self { chunks, words, vocabulary, searcher: reader.searcher(), fields })
+    }
+
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
     }
 
     /// The best `limit` chunks with their scores, best first; equal scores in corpus order.
-    pub fn best(&self, question: &Question, limit: usize) -> Result<Vec<(&Chunk, f32)>, IndexError> {
+    pub fn best(&self, question: &Question, limit: usize) -> Result<Vec<Candidate<'_>>, IndexError> {
         if question.is_empty() || self.chunks.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
@@ -91,29 +101,12 @@ impl KnowledgeIndex {
         let found = self.searcher.search(&query, &TopDocs::with_limit(limit).order_by_score())?;
         Ok(found
             .into_iter()
-            .filter_map(|(score, address)| Some((self.chunks.get(address.doc_id as usize)?, score)))
+            .filter_map(|(score, address)| {
+                let place = address.doc_id as usize;
+                Some(Candidate { chunk: self.chunks.get(place)?, words: self.words.get(place)?, score })
+            })
             .collect())
     }
-}
-
-impl Frequencies for KnowledgeIndex {
-    fn chunks(&self) -> usize {
-        self.chunks.len()
-    }
-
-    fn chunks_with(&self, word: &str) -> usize {
-        self.frequencies.get(word).copied().unwrap_or(0)
-    }
-}
-
-/// The words of a chunk.
-pub fn words(chunk: &Chunk) -> Words {
-    let set = |texts: &[&str]| -> HashSet<String> {
-        texts.iter().flat_map(|text| tokenize(text)).map(|token| token.text).collect()
-    };
-    let mut topic = set(&[&chunk.title, &chunk.section_path]);
-    topic.extend(chunk.tags.iter().flat_map(|tag| tokenize(tag)).map(|token| token.text));
-    Words { body: set(&[&chunk.text]), topic }
 }
 
 fn schema() -> (Schema, Fields) {

@@ -13,6 +13,7 @@ mod searcher;
 mod synonyms;
 mod tokenizer;
 mod tool;
+mod vocabulary;
 
 pub use chunker::chunks;
 pub use document::{DocumentFault, ParsedDocument, parse_document};

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::synonyms;
 use super::tokenizer::{Token, is_cjk, tokenize};
+use super::vocabulary::{Vocabulary, Words};
 
 /// Words of a question that are looked at.
 const MAX_UNITS: usize = 64;
@@ -168,23 +169,9 @@ fn phrase_words(phrase: &str) -> Vec<String> {
     tokenize(phrase).into_iter().filter(|token| !token.part).map(|token| token.text).collect()
 }
 
-/// The words of a chunk, for judging it.
-#[derive(Debug, Default)]
-pub struct Words {
-    pub body: HashSet<String>,
-    /// Title, tags and headings.
-    pub topic: HashSet<String>,
-}
-
-/// How many chunks hold a word, of how many.
-pub trait Frequencies {
-    fn chunks(&self) -> usize;
-    fn chunks_with(&self, word: &str) -> usize;
-}
-
 /// Whether a chunk with these words answers to the question.
-pub fn is_relevant(question: &Question, words: &Words, frequencies: &impl Frequencies) -> bool {
-    let coverage = coverage(question, words, frequencies);
+pub fn is_relevant(question: &Question, words: &Words, vocabulary: &Vocabulary) -> bool {
+    let coverage = coverage(question, words, vocabulary);
     coverage.share >= if coverage.topical { TOPICAL_FLOOR } else { FLOOR }
 }
 
@@ -197,26 +184,27 @@ pub struct Coverage {
     pub topical: bool,
 }
 
-pub fn coverage(question: &Question, words: &Words, frequencies: &impl Frequencies) -> Coverage {
+pub fn coverage(question: &Question, words: &Words, vocabulary: &Vocabulary) -> Coverage {
     let (mut covered, mut total, mut topical) = (0.0, 0.0, false);
     for unit in &question.units {
-        let found = found(unit, words);
+        let found = found(unit, words, vocabulary);
         // Times and amounts are details: they help when they are found and say nothing when they aren't.
         let detail = unit.word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         if detail && found == 0.0 {
             continue;
         }
-        let weight = weight(unit, frequencies);
+        let weight = weight(unit, vocabulary);
         covered += weight * found;
         total += weight;
-        topical |= found > 0.0 && !detail && is_topic(unit, words);
+        topical |= found > 0.0 && !detail && is_topic(unit, words, vocabulary);
     }
     Coverage { share: if total > 0.0 { covered / total } else { 0.0 }, topical }
 }
 
 /// The share of one unit that the chunk holds.
-fn found(unit: &Unit, words: &Words) -> f64 {
-    let has = |word: &String| words.body.contains(word) || words.topic.contains(word);
+fn found(unit: &Unit, words: &Words, vocabulary: &Vocabulary) -> f64 {
+    let has =
+        |word: &String| vocabulary.number(word).is_some_and(|word| words.says(word) || words.is_about(word));
     if has(&unit.word) {
         1.0
     } else if unit.others.iter().any(|phrase| !phrase.is_empty() && phrase.iter().all(has)) {
@@ -229,21 +217,19 @@ fn found(unit: &Unit, words: &Words) -> f64 {
     }
 }
 
-fn is_topic(unit: &Unit, words: &Words) -> bool {
-    let synonym =
-        |phrase: &Vec<String>| !phrase.is_empty() && phrase.iter().all(|word| words.topic.contains(word));
-    unit.others.iter().any(synonym)
-        || words.topic.contains(&unit.word)
-        || unit.parts.iter().any(|part| words.topic.contains(part))
+fn is_topic(unit: &Unit, words: &Words, vocabulary: &Vocabulary) -> bool {
+    let about = |word: &String| vocabulary.number(word).is_some_and(|word| words.is_about(word));
+    let synonym = |phrase: &Vec<String>| !phrase.is_empty() && phrase.iter().all(about);
+    unit.others.iter().any(synonym) || about(&unit.word) || unit.parts.iter().any(about)
 }
 
-fn weight(unit: &Unit, frequencies: &impl Frequencies) -> f64 {
-    let with = frequencies.chunks_with(&unit.word);
+fn weight(unit: &Unit, vocabulary: &Vocabulary) -> f64 {
+    let with = vocabulary.chunks_with(&unit.word);
     let known = std::iter::once(&unit.word)
         .chain(&unit.parts)
-        .map(|word| frequencies.chunks_with(word))
+        .map(|word| vocabulary.chunks_with(word))
         .find(|n| *n > 0);
-    let rarity = rarity(frequencies.chunks(), known.unwrap_or(0));
+    let rarity = rarity(vocabulary.chunks(), known.unwrap_or(0));
     let is_pair = unit.word.chars().all(is_cjk);
     if is_pair && with == 0 { rarity * UNSEEN_PAIR_WEIGHT } else { rarity }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent::ports::{Chunk, CorpusRevision, DocumentSource, StoreError};
 use async_trait::async_trait;
 
-use super::index::{KnowledgeIndex, words};
+use super::index::{Candidate, KnowledgeIndex};
 use super::relevance::{Question, coverage};
 use super::*;
 use crate::blocking::Stop;
@@ -212,8 +212,8 @@ fn coverage_table() {
     for (chunks, query) in rows.chain(off) {
         let index = KnowledgeIndex::build(chunks, &Stop::never()).unwrap();
         let question = Question::parse(query);
-        for (chunk, score) in index.best(&question, 4).unwrap() {
-            let coverage = coverage(&question, &words(chunk), &index);
+        for Candidate { chunk, words, score } in index.best(&question, 4).unwrap() {
+            let coverage = coverage(&question, words, index.vocabulary());
             println!("{:.2} {:5} {score:6.2} {query} -> {}", coverage.share, coverage.topical, chunk.title);
         }
     }

@@ -8,8 +8,9 @@ use domain::evidence::projection::KnowledgeHit;
 use tokio::sync::Mutex;
 
 use super::excerpt::excerpt;
-use super::index::{IndexError, KnowledgeIndex, words};
-use super::relevance::{Question, Words, is_relevant};
+use super::index::{Candidate, IndexError, KnowledgeIndex};
+use super::relevance::{Question, is_relevant};
+use super::vocabulary::{Vocabulary, Words};
 use crate::blocking::{self, Lost, Stop};
 use crate::redaction::Redactor;
 
@@ -69,22 +70,22 @@ impl Searcher {
         let candidates = index.best(&question, top_k * CANDIDATES_PER_HIT)?;
         let terms: HashSet<&str> = question.terms().into_iter().map(|(term, _)| term).collect();
         let mut found = Found { hits: Vec::new(), duplicates: 0 };
-        let mut bodies: Vec<HashSet<String>> = Vec::new();
+        let mut told: Vec<&Words> = Vec::new();
+        let vocabulary = index.vocabulary();
         let mut relevant: Vec<Candidate<'_>> = candidates
             .into_iter()
-            .map(|(chunk, score)| Candidate { chunk, score, words: words(chunk) })
-            .filter(|candidate| is_relevant(&question, &candidate.words, &*index))
+            .filter(|candidate| is_relevant(&question, candidate.words, vocabulary))
             .collect();
-        drop_empty_echoes(&mut relevant, &terms);
+        drop_empty_echoes(&mut relevant, &terms, vocabulary);
         for Candidate { chunk, score, words } in relevant {
             if found.hits.len() == top_k {
                 break;
             }
-            if bodies.iter().any(|body| says_the_same(body, &words.body)) {
+            if told.iter().any(|other| other.likeness(words) >= DUPLICATE_SHARE) {
                 found.duplicates += 1;
                 continue;
             }
-            bodies.push(words.body);
+            told.push(words);
             found.hits.push(hit(chunk, score, &terms, redactor));
         }
         Ok(found)
@@ -95,7 +96,7 @@ impl Searcher {
     pub async fn ranked_documents(&self, query: &str, limit: usize) -> Result<Vec<String>, SearchError> {
         let index = self.index().await?;
         let mut documents: Vec<String> = Vec::new();
-        for (chunk, _) in
+        for Candidate { chunk, .. } in
             index.best(&Question::parse(query), limit.saturating_mul(CANDIDATES_PER_HIT).max(MAX_TOP_K))?
         {
             if documents.len() < limit && !documents.contains(&chunk.document_id) {
@@ -123,19 +124,14 @@ impl Searcher {
     }
 }
 
-struct Candidate<'i> {
-    chunk: &'i Chunk,
-    score: f32,
-    words: Words,
-}
-
 /// A chunk that only its document's title and tags brought in says nothing that another chunk of it with the
 /// searched words doesn't say better.
-fn drop_empty_echoes(candidates: &mut Vec<Candidate<'_>>, terms: &HashSet<&str>) {
-    let says = |candidate: &Candidate<'_>| terms.iter().any(|term| candidate.words.body.contains(*term));
-    let saying: HashSet<String> =
-        candidates.iter().filter(|c| says(c)).map(|c| c.chunk.document_id.clone()).collect();
-    candidates.retain(|candidate| says(candidate) || !saying.contains(&candidate.chunk.document_id));
+fn drop_empty_echoes(candidates: &mut Vec<Candidate<'_>>, terms: &HashSet<&str>, vocabulary: &Vocabulary) {
+    let terms: Vec<u32> = terms.iter().filter_map(|term| vocabulary.number(term)).collect();
+    let says = |candidate: &Candidate<'_>| terms.iter().any(|term| candidate.words.says(*term));
+    let saying: HashSet<&str> =
+        candidates.iter().filter(|c| says(c)).map(|c| c.chunk.document_id.as_str()).collect();
+    candidates.retain(|candidate| says(candidate) || !saying.contains(candidate.chunk.document_id.as_str()));
 }
 
 fn hit(chunk: &Chunk, score: f32, terms: &HashSet<&str>, redactor: &mut Redactor) -> KnowledgeHit {
@@ -151,11 +147,4 @@ fn hit(chunk: &Chunk, score: f32, terms: &HashSet<&str>, redactor: &mut Redactor
         score: (f64::from(score) * 1000.0).round() / 1000.0,
         excerpt: excerpt(&text, terms, MAX_EXCERPT_CHARS),
     }
-}
-
-/// Whether two texts share nearly all their words.
-fn says_the_same(a: &HashSet<String>, b: &HashSet<String>) -> bool {
-    let shared = a.intersection(b).count() as f64;
-    let all = (a.len() + b.len()) as f64 - shared;
-    all > 0.0 && shared / all >= DUPLICATE_SHARE
 }
