@@ -78,6 +78,14 @@ fn structured_evidence() {
 }
 
 #[test]
+fn a_path_or_url_goes_on_with_the_letters_of_any_script() {
+    let haystack = Haystack::of_text("GET /cafés/menü at http://höst/straße");
+    assert!(haystack.missing_from("/cafés/menü, http://höst/straße").is_empty());
+    assert_eq!(haystack.missing_from("/caf and http://höst/stra"), ["/caf", "http://höst/stra"]);
+    assert!(Haystack::of_text("/aaে").missing_from("/aaে").is_empty());
+}
+
+#[test]
 fn each_literal_is_reported_once_in_order() {
     let missing = Haystack::of_text("")
         .missing_from("db-07 at 14:05, 99 ms; DB-07 and db-07 again at 14:05 with 99 ms");
@@ -179,7 +187,12 @@ fn fragment() -> impl Strategy<Value = String> {
         "m",
         "k",
     ]);
-    prop_oneof![4 => known.prop_map(str::to_owned), 1 => "\\PC{0,6}", 1 => "[0-9a-zA-Z.,:_/ -]{0,8}"]
+    prop_oneof![
+        4 => known.prop_map(str::to_owned),
+        1 => "\\PC{0,6}",
+        1 => "[0-9a-zA-Z.,:_/ -]{0,8}",
+        1 => "(/|[a-z]+://|[a-z]+[.:@-])[a-z0-9]{1,3}\\PC{1,3}",
+    ]
 }
 
 proptest! {

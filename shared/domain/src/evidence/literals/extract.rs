@@ -101,7 +101,8 @@ fn path_end(text: &Folded<'_>, i: usize) -> Option<usize> {
     if text.at(i) != '/' || is_word(before) || matches!(before, '/' | '.' | ')' | '>' | '<') {
         return None;
     }
-    let of_path = |c: char| c.is_ascii_alphanumeric() || "_-./{}:~*".contains(c);
+    // A letter of any script continues the path, as it does any word: half of a name would be looked up.
+    let of_path = |c: char| is_word(c) || "-./{}:~*".contains(c);
     let end = trimmed(text, i, text.run(i, of_path));
     let path = text.slice(i + 1, end);
     let names_something =
@@ -120,7 +121,7 @@ fn url_end(text: &Folded<'_>, i: usize) -> Option<usize> {
     if !text.starts_with(scheme, "://") {
         return None;
     }
-    let of_url = |c: char| c.is_ascii_graphic() && !"\"'`<>()[]{}|,;\\".contains(c);
+    let of_url = |c: char| is_word(c) || (c.is_ascii_graphic() && !"\"'`<>()[]{}|,;\\".contains(c));
     let end = trimmed(text, i, text.run(scheme, of_url));
     (end > scheme + 3).then_some(end)
 }
