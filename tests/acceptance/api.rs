@@ -64,7 +64,8 @@ async fn a_released_run_can_be_read_in_every_way_until_its_evidence_expires() ->
     assert_eq!(world.run(&content.run_id).await?, run);
 
     let (status, trace) = world.get(&at("/trace")).await?;
-    let expected = ["budget", "repaired", "run", "steps", "tool_invocations", "ungrounded_literals"];
+    let expected =
+        ["budget", "cost_usd", "repaired", "run", "steps", "tool_invocations", "ungrounded_literals"];
     assert_eq!((status, keys(&trace)), (200, expected.to_vec()));
     assert_eq!(
         (&trace["budget"]["used"]["tool_calls"], trace["steps"].as_array().map(Vec::len)),

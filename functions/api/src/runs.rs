@@ -45,6 +45,7 @@ pub async fn trace(app: &ApiApp, id: RunId, caller: &CallerId) -> Result<Respons
         "budget": { "limits": limits(&row.budget_limits), "used": used(&row.budget_used) },
         "ungrounded_literals": row.ungrounded_literals,
         "repaired": row.repaired,
+        "cost_usd": row.cost_nano_usd.map(|nano| nano as f64 / 1e9),
         "steps": rows.steps,
         "tool_invocations": rows.invocations,
     });

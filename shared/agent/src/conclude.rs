@@ -42,7 +42,8 @@ impl Chat {
         tracing::info!(
             run.id = %ctx.run_id, run.status = status.as_str(), run.elapsed_ms = ctx.elapsed_ms(),
             budget.model_calls = budget.model_calls, budget.tool_calls = budget.tool_calls,
-            budget.input_tokens = budget.input_tokens, budget.output_tokens = budget.output_tokens, "run ended"
+            budget.input_tokens = budget.input_tokens, budget.output_tokens = budget.output_tokens,
+            cost.nano_usd = run.cost_nano_usd(), "run ended"
         );
         progress.must(RunEvent::Done { run_id: ctx.run_id, status });
     }
@@ -67,6 +68,7 @@ impl Chat {
             budget: run.budget_used(),
             ungrounded_literals: run.ungrounded_literals(),
             repaired: run.was_repaired(),
+            cost_nano_usd: run.cost_nano_usd(),
             ended_at: ctx.now(),
         };
         // The lease and the last audit rows have their share of the reserve, whatever the commit does.

@@ -28,23 +28,22 @@ impl Drive<'_> {
         steps: &AtomicU32,
     ) -> Result<ModelResult, FailureCode> {
         let prompt = self.engine.prompts.of(call.role);
-        let sent = Usage {
-            input_tokens: prompt.tokens + messages.iter().map(transcript::tokens).sum::<u64>(),
-            output_tokens: 0,
-            estimated: true,
-        };
+        let sent = Usage::estimated(prompt.tokens + messages.iter().map(transcript::tokens).sum::<u64>(), 0);
         let mut audited = self.audit.open(StepRow {
             run_id: self.ctx.run_id,
             sequence: steps.fetch_add(1, Ordering::Relaxed) + 1,
             kind: call.role.as_str(),
-            model: self.engine.model.name().to_owned(),
+            model: self.engine.model.name(call.provider.unwrap_or(0)).to_owned(),
             message_count: messages.len() as u32 + 1,
             message_roles: transcript::roles(&messages),
             has_text: false,
             tool_names: String::new(),
             input_tokens: sent.input_tokens,
             output_tokens: sent.output_tokens,
+            cached_tokens: 0,
+            reasoning_tokens: 0,
             usage_estimated: sent.estimated,
+            cost_nano_usd: None,
             duration_ms: 0,
             attempt: call.attempt,
             // What is left here if the call panics.
@@ -59,7 +58,11 @@ impl Drive<'_> {
         let result = answered?;
         row.input_tokens = result.usage.input_tokens;
         row.output_tokens = result.usage.output_tokens;
+        row.cached_tokens = result.usage.cached_tokens;
+        row.reasoning_tokens = result.usage.reasoning_tokens;
         row.usage_estimated = result.usage.estimated;
+        row.cost_nano_usd = result.cost_nano_usd;
+        row.model = self.engine.model.name(result.provider).to_owned();
         if let Ok(reply) = &result.reply {
             row.has_text = reply.text.as_deref().is_some_and(|text| !text.trim().is_empty());
             let names =
@@ -72,11 +75,7 @@ impl Drive<'_> {
     /// The model's answer in its own time; one that does not keep it counts as a timeout.
     async fn answer(&self, request: ModelRequest, sent: Usage) -> ModelResult {
         let (started, limit) = (Instant::now(), request.timeout + MODEL_GRACE);
-        let late = |_| ModelResult {
-            usage: sent,
-            duration_ms: millis(started.elapsed()),
-            reply: Err(ModelFault::Timeout),
-        };
+        let late = |_| ModelResult::new(sent, millis(started.elapsed()), Err(ModelFault::Timeout));
         tokio::time::timeout(limit, self.engine.model.call(request)).await.unwrap_or_else(late)
     }
 
@@ -94,6 +93,7 @@ impl Drive<'_> {
             response_schema: prompt.schema.clone(),
             max_output_tokens: call.max_output_tokens,
             timeout: self.engine.model_timeout.min(self.ctx.time_left()),
+            provider: call.provider,
         }
     }
 }

@@ -104,9 +104,10 @@ impl Drive<'_> {
                     transcript.only_the_final_answer_is_left();
                 }
                 let result = self.ask(call, transcript.messages().to_vec(), steps).await?;
-                let text = result.reply.as_ref().ok().and_then(|reply| reply.text.clone());
+                let turn = result.reply.as_ref().ok();
+                let said = turn.map(|turn| (turn.text.clone(), turn.reasoning.clone())).unwrap_or_default();
                 run.apply_model(result);
-                self.gather(run, text, transcript).await?;
+                self.gather(run, said, transcript).await?;
             }
             Step::CallModel { call, user } => {
                 stage(Stage::Answering);
@@ -138,13 +139,13 @@ impl Drive<'_> {
     async fn gather(
         &self,
         run: &mut Run,
-        text: Option<String>,
+        (text, reasoning): (Option<String>, Option<serde_json::Value>),
         transcript: &mut Transcript,
     ) -> Result<(), FailureCode> {
         let Some(calls) = run.planned_calls().map(<[PlannedCall]>::to_vec) else {
             return Ok(());
         };
-        transcript.asked(text, &calls);
+        transcript.asked(text, reasoning, &calls);
         let observed = self.call_tools(&calls).await?;
         let mut results = Vec::with_capacity(observed.len());
         for (call, observed) in calls.into_iter().zip(observed) {

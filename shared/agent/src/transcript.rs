@@ -3,6 +3,7 @@
 use domain::budget::estimate_tokens;
 use domain::ids::ToolCallId;
 use domain::run::PlannedCall;
+use serde_json::Value;
 
 use crate::ports::Message;
 use crate::ports::model::AssistantCall;
@@ -36,13 +37,13 @@ impl Transcript {
 
     /// The model's turn, under the ids that its calls have from now on. Unreadable arguments are repeated as an empty object:
     /// providers refuse a history that is not JSON, and the error observation says what was wrong.
-    pub fn asked(&mut self, text: Option<String>, calls: &[PlannedCall]) {
+    pub fn asked(&mut self, text: Option<String>, reasoning: Option<Value>, calls: &[PlannedCall]) {
         let call = |c: &PlannedCall| AssistantCall {
             id: c.id.clone(),
             name: repeatable(&c.name),
             arguments: c.arguments.as_ref().map_or_else(|_| "{}".to_owned(), ToString::to_string),
         };
-        self.push(Message::Assistant { text, calls: calls.iter().map(call).collect() });
+        self.push(Message::Assistant { text, calls: calls.iter().map(call).collect(), reasoning });
     }
 
     pub fn observed(&mut self, id: ToolCallId, name: String, content: String) {
@@ -67,9 +68,10 @@ impl Transcript {
 pub fn tokens(message: &Message) -> u64 {
     let content = match message {
         Message::User { text } => estimate_tokens(text),
-        Message::Assistant { text, calls } => {
+        Message::Assistant { text, calls, reasoning } => {
+            let thought = reasoning.as_ref().map_or(0, |reasoning| estimate_tokens(&reasoning.to_string()));
             let calls = calls.iter().map(|c| estimate_tokens(&c.arguments) + ENVELOPE_TOKENS).sum::<u64>();
-            text.as_deref().map_or(0, estimate_tokens) + calls
+            text.as_deref().map_or(0, estimate_tokens) + thought + calls
         }
         Message::Tool { content, .. } => estimate_tokens(content),
     };

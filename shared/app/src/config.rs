@@ -1,11 +1,15 @@
 //! The environment, read and checked once at start; every fault is reported together.
 
+mod model;
+mod prices;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::budget::BudgetLimits;
 use edge::auth::Authenticator;
-use llm::{Endpoint, Secret, Wire};
+
+pub use model::{ModelConfig, Provider};
 
 /// What a function needs; what it does not need is not required of its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +32,6 @@ pub struct Config {
     pub authenticator: Option<Authenticator>,
     /// The file that declares log sources and business databases; none means that only runbooks can be searched.
     pub data_sources: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone)]
-pub struct ModelConfig {
-    pub wire: Wire,
-    pub endpoint: Endpoint,
-    pub timeout: Duration,
 }
 
 #[derive(Debug, Clone)]
@@ -82,7 +79,7 @@ impl Config {
     pub fn read(needs: Needs, get: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidConfig> {
         let mut env = Reader { get, faults: Vec::new() };
         let config = Self {
-            model: if needs.model { model(&mut env) } else { None },
+            model: if needs.model { model::read(&mut env) } else { None },
             run: RunConfig {
                 timeout: env.seconds("RUN_TIMEOUT_SECONDS", 110),
                 finalise_reserve: env.seconds("FINALISE_RESERVE_SECONDS", 5),
@@ -143,6 +140,18 @@ impl Reader<'_> {
         Duration::from_secs(self.number(name, default, 1))
     }
 
+    /// `true` or `false`; not set is false.
+    fn flag(&mut self, name: &str) -> bool {
+        match self.or(name, "false").trim() {
+            "true" => true,
+            "false" => false,
+            _ => {
+                self.faults.push(format!("{name} must be true or false"));
+                false
+            }
+        }
+    }
+
     fn small(&mut self, name: &str, default: u32) -> u32 {
         u32::try_from(self.number(name, default.into(), 1)).unwrap_or(u32::MAX)
     }
@@ -168,36 +177,6 @@ fn on_disconnect(env: &mut Reader<'_>) -> OnDisconnect {
             OnDisconnect::Finish
         }
     }
-}
-
-fn model(env: &mut Reader<'_>) -> Option<ModelConfig> {
-    let wire = match env.or("MODEL_WIRE", "openai").as_str() {
-        "openai" => Wire::OpenAi,
-        "anthropic" => Wire::Anthropic,
-        _ => {
-            env.faults.push("MODEL_WIRE must be openai or anthropic".to_owned());
-            Wire::OpenAi
-        }
-    };
-    if env.optional("MODEL_API_KEY_SECRET_ARN").is_some() {
-        env.faults
-            .push("MODEL_API_KEY_SECRET_ARN is not available in this version; set MODEL_API_KEY".to_owned());
-    }
-    let base_url = env.required(
-        "MODEL_BASE_URL",
-        "set the provider's URL up to before /chat/completions or /messages, such as https://api.example.com/v1",
-    );
-    let name = env.required("MODEL_NAME", "set the model's name as the provider spells it");
-    let timeout = env.seconds("MODEL_TIMEOUT_SECONDS", 60);
-    let api_key = Secret::new(env.or("MODEL_API_KEY", "").trim());
-    let base_url = base_url.and_then(|text| match url::Url::parse(text.trim()) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Some(text.trim().to_owned()),
-        _ => {
-            env.faults.push("MODEL_BASE_URL must be an http or https URL".to_owned());
-            None
-        }
-    });
-    Some(ModelConfig { wire, endpoint: Endpoint { base_url: base_url?, model: name?, api_key }, timeout })
 }
 
 fn authenticator(env: &mut Reader<'_>) -> Option<Authenticator> {

@@ -23,10 +23,37 @@ fn the_defaults_are_the_contracts() {
 
 #[test]
 fn both_wires_can_be_chosen() {
-    for (name, wire) in [("openai", Wire::OpenAi), ("anthropic", Wire::Anthropic)] {
+    for (name, wire) in [("openai", llm::Wire::OpenAi), ("anthropic", llm::Wire::Anthropic)] {
         let pairs = [LOCAL.as_slice(), &[("MODEL_WIRE", name)]].concat();
-        assert_eq!(read(Needs::CHAT, &pairs).unwrap().model.unwrap().wire, wire);
+        assert_eq!(read(Needs::CHAT, &pairs).unwrap().model.unwrap().first.wire, wire);
     }
+}
+
+#[test]
+fn a_second_provider_is_whole_or_a_fault() {
+    assert!(read(Needs::CHAT, &LOCAL).unwrap().model.unwrap().fallback.is_none());
+    let second = [
+        ("MODEL_FALLBACK_BASE_URL", "https://b.example/v1"),
+        ("MODEL_FALLBACK_NAME", "gpt-4.1-mini"),
+        ("MODEL_FALLBACK_PROFILE", "litellm"),
+    ];
+    let config = read(Needs::CHAT, &[LOCAL.as_slice(), &second].concat()).unwrap().model.unwrap();
+    let fallback = config.fallback.unwrap().endpoint;
+    assert_eq!(fallback.profile.map(llm::Profile::name), Some("litellm"));
+    assert!(fallback.price.is_some() && !config.fallback_in_guards);
+    for half in [&second[..1], &second[1..2], &[("MODEL_FALLBACK_API_KEY", "sk-fake")]] {
+        let faults = read(Needs::CHAT, &[LOCAL.as_slice(), half].concat()).unwrap_err().to_string();
+        assert!(faults.contains("MODEL_FALLBACK_"), "{faults}");
+    }
+}
+
+#[test]
+fn an_unknown_profile_is_told_with_the_known_ones() {
+    let pairs =
+        [LOCAL.as_slice(), &[("MODEL_PROFILE", "Azure OpenAI"), ("MODEL_PRICES", "/nonexistent")]].concat();
+    let faults = read(Needs::CHAT, &pairs).unwrap_err().to_string();
+    assert!(faults.contains("MODEL_PROFILE must be one of generic, openai, azure"), "{faults}");
+    assert!(faults.contains("MODEL_PRICES: the file can't be read"), "{faults}");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use agent::boundary::ToolBoundary;
 use agent::ports::run_control::CallerLimits;
-use agent::ports::{CanonicalStore, Clock, EvidenceTool, FeedbackStore, Ledger, RunControl, SystemClock};
+use agent::ports::{
+    CanonicalStore, Clock, EvidenceTool, FeedbackStore, Ledger, Model, RunControl, SystemClock,
+};
 use agent::prompts::Prompts;
 use agent::run::Engine;
 use agent::runs::Runs;
@@ -18,7 +20,7 @@ use tools::logs::cloudwatch::{CloudWatchSource, LogGroup};
 use tools::logs::{FolderSource, LogSource, LogsTool};
 use tools::mysql::{BusinessDatabase, MysqlTool, TableNote};
 
-use crate::config::{Config, RunConfig, StoresConfig};
+use crate::config::{Config, ModelConfig, Provider, RunConfig, StoresConfig};
 use crate::data_sources::{self, DataSources, Database, LogKind};
 use crate::library::Library;
 
@@ -54,17 +56,26 @@ struct Stores {
     clock: Arc<dyn Clock>,
 }
 
+/// The model, behind a chain where there is a second provider.
+fn providers(config: &ModelConfig) -> anyhow::Result<Arc<dyn Model>> {
+    let connect = |provider: &Provider| -> anyhow::Result<Arc<dyn Model>> {
+        let policy = llm::RetryPolicy::default();
+        Ok(Arc::new(llm::HttpModel::on_wire(provider.wire, &provider.endpoint, policy)?))
+    };
+    let first = connect(&config.first)?;
+    Ok(match &config.fallback {
+        Some(fallback) => Arc::new(llm::Chain::new(first, [connect(fallback)?], config.fallback_in_guards)),
+        None => first,
+    })
+}
+
 impl App {
     pub fn chat(config: &Config) -> anyhow::Result<ChatApp> {
         let Stores { ledger, canonical, control, clock } = stores(&config.stores)?;
         let model = config.model.as_ref().context("the chat function needs a model")?;
         let tools = evidence_tools(config, &ledger)?;
         let engine = Engine {
-            model: Arc::new(llm::HttpModel::on_wire(
-                model.wire,
-                &model.endpoint,
-                llm::RetryPolicy::default(),
-            )?),
+            model: providers(model)?,
             prompts: Prompts::new(&tools),
             boundary: ToolBoundary::new(tools, canonical),
             control: control.clone(),

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_default_budget_holds_the_standard_run_and_then_lands_softly() {
         let mut budget = Budget::new(BudgetLimits::default());
-        let usage = Usage { input_tokens: 2000, output_tokens: 150, estimated: false };
+        let usage = Usage::counted(2000, 150);
         let route = budget.reserve_model_call(Role::Route, 500).unwrap();
         budget.settle_model_call(route, usage);
         for call in 1..=8 {
@@ -229,8 +229,7 @@ mod tests {
     fn reservations_are_replaced_by_real_use_even_when_it_is_more() {
         let mut budget = Budget::new(BudgetLimits::default());
         let reserved = budget.reserve_model_call(Role::Diagnose, 100).unwrap();
-        budget
-            .settle_model_call(reserved, Usage { input_tokens: 90_000, output_tokens: 40, estimated: false });
+        budget.settle_model_call(reserved, Usage::counted(90_000, 40));
         assert_eq!(
             budget.used(),
             BudgetUse { model_calls: 1, input_tokens: 90_000, output_tokens: 40, ..BudgetUse::default() }

@@ -38,7 +38,30 @@ impl Role {
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Of the input, what the provider's cache served.
+    pub cached_tokens: u64,
+    /// Of the output, what was thought and not said.
+    pub reasoning_tokens: u64,
     pub estimated: bool,
+}
+
+impl Usage {
+    pub const fn counted(input_tokens: u64, output_tokens: u64) -> Self {
+        Self { input_tokens, output_tokens, cached_tokens: 0, reasoning_tokens: 0, estimated: false }
+    }
+
+    pub const fn estimated(input_tokens: u64, output_tokens: u64) -> Self {
+        Self { estimated: true, ..Self::counted(input_tokens, output_tokens) }
+    }
+
+    /// Adds what another exchange of the same call took.
+    pub fn add(&mut self, more: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(more.cached_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(more.reasoning_tokens);
+        self.estimated |= more.estimated;
+    }
 }
 
 /// Why a model call gave no usable reply, by what the harness does next.
@@ -99,17 +122,65 @@ pub struct RequestedCall {
     pub arguments: Result<Value, String>,
 }
 
+/// Why a model stopped, where its provider said so in words that we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    Stop,
+    ToolCalls,
+    /// At its limit; what it said is whole all the same.
+    Length,
+}
+
+impl Finish {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool_calls",
+            Self::Length => "length",
+        }
+    }
+}
+
 /// A model's reply: text, tool calls, or both.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
     pub text: Option<String>,
     pub calls: Vec<RequestedCall>,
+    pub finish: Option<Finish>,
+    /// What the provider wants to get back with this turn: carried in the run's transcript as it is; never read, shown or stored.
+    pub reasoning: Option<Value>,
 }
 
 /// A model call that ended, well or not. Usage is settled either way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResult {
     pub usage: Usage,
+    /// In billionths of a dollar; `None` where no price is known.
+    pub cost_nano_usd: Option<u64>,
     pub duration_ms: u64,
+    /// Which of several providers answered last, from 0.
+    pub provider: usize,
     pub reply: Result<Reply, ModelFault>,
+}
+
+impl ModelResult {
+    /// Of the first provider, at no known price.
+    pub fn new(usage: Usage, duration_ms: u64, reply: Result<Reply, ModelFault>) -> Self {
+        Self { usage, cost_nano_usd: None, duration_ms, provider: 0, reply }
+    }
+
+    /// A call that cost nothing because it never left.
+    pub fn failed(fault: ModelFault) -> Self {
+        Self::new(Usage::default(), 0, Err(fault))
+    }
+
+    /// Adds what was spent on the same call before.
+    pub fn follow(&mut self, before: Self) {
+        self.usage.add(before.usage);
+        self.duration_ms = self.duration_ms.saturating_add(before.duration_ms);
+        self.cost_nano_usd = match (self.cost_nano_usd, before.cost_nano_usd) {
+            (Some(cost), Some(more)) => Some(cost.saturating_add(more)),
+            _ => None,
+        };
+    }
 }

@@ -5,6 +5,9 @@ use std::fmt;
 use reqwest::header::HeaderValue;
 use url::Url;
 
+use crate::price::Price;
+use crate::profile::Profile;
+
 /// A credential. It has no `Display` and its `Debug` says nothing, so that it can't reach a log by accident.
 #[derive(Clone, Default)]
 pub struct Secret(String);
@@ -41,6 +44,10 @@ pub struct Endpoint {
     pub model: String,
     /// Empty for a server that asks for none.
     pub api_key: Secret,
+    /// What is known of the provider; `None` leaves it to the address.
+    pub profile: Option<&'static Profile>,
+    /// What it costs, if that is known.
+    pub price: Option<Price>,
 }
 
 /// Why an endpoint can't be used. Names the part, never its value: a URL may hold a password.
@@ -57,6 +64,11 @@ pub enum InvalidEndpoint {
 }
 
 impl Endpoint {
+    /// Of a provider that its address tells, at no known price.
+    pub fn new(base_url: impl Into<String>, model: impl Into<String>, api_key: Secret) -> Self {
+        Self { base_url: base_url.into(), model: model.into(), api_key, profile: None, price: None }
+    }
+
     /// The URL of `path` under the base URL.
     pub(crate) fn url(&self, path: &str) -> Result<Url, InvalidEndpoint> {
         if self.model.trim().is_empty() {
@@ -81,7 +93,7 @@ mod tests {
     use super::*;
 
     fn endpoint(base_url: &str) -> Endpoint {
-        Endpoint { base_url: base_url.into(), model: "m".into(), api_key: Secret::new("sk-fake") }
+        Endpoint::new(base_url, "m", Secret::new("sk-fake"))
     }
 
     #[test]

@@ -1,13 +1,4 @@
-//! The Chat Completions wire and everything compatible with it.
-
-mod arguments;
-mod assembly;
-mod dialect;
-mod intake;
-mod partial_call;
-mod reader;
-mod request;
-mod text;
+//! A model behind an HTTP endpoint, on either wire.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,12 +11,13 @@ use domain::model::{ModelFault, ModelResult, Reply, Usage};
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use self::dialect::{Dialect, Streaming};
-use self::intake::Intake;
-use self::reader::Reading;
 use crate::anthropic;
+use crate::dialect::{Dialect, Reasoning, Streaming};
 use crate::endpoint::{Endpoint, InvalidEndpoint, Secret};
 use crate::faults;
+use crate::openai::{self, Intake, Reading};
+use crate::price::Price;
+use crate::profile::{KeyHeader, Profile};
 use crate::retry::{Exchange, RetryPolicy, exchanges};
 use crate::transport::{NoReply, Opened, Transport};
 
@@ -59,6 +51,7 @@ pub struct HttpModel {
     wire: Wire,
     model: String,
     transport: Transport,
+    price: Option<Price>,
     policy: RetryPolicy,
     patience: Patience,
     /// Learnt from refusals once, then used for every call of this process.
@@ -80,13 +73,16 @@ impl HttpModel {
             Wire::OpenAi => "chat/completions",
             Wire::Anthropic => "messages",
         };
+        let url = endpoint.url(path)?;
+        let profile = endpoint.profile.unwrap_or_else(|| Profile::of(&url));
         Ok(Self {
             wire,
             model: endpoint.model.trim().to_owned(),
-            transport: Transport::new(endpoint.url(path)?, headers(wire, &endpoint.api_key)?),
+            transport: Transport::new(url, headers(wire, profile.key, &endpoint.api_key)?),
+            price: endpoint.price,
             policy,
             patience: Patience::default(),
-            dialect: Mutex::new(Dialect::default()),
+            dialect: Mutex::new(profile.dialect),
         })
     }
 
@@ -97,7 +93,7 @@ impl HttpModel {
 
     fn body(&self, request: &ModelRequest, dialect: Dialect) -> Option<Bytes> {
         match self.wire {
-            Wire::OpenAi => request::body(&self.model, request, dialect),
+            Wire::OpenAi => openai::body(&self.model, request, dialect),
             Wire::Anthropic => {
                 anthropic::body(&self.model, request, dialect.streaming != Streaming::Buffered)
             }
@@ -133,7 +129,7 @@ impl HttpModel {
                 "model endpoint answered"
             );
             if status == 200 {
-                return self.answer(opened, begun_by, sent).await;
+                return self.answer(opened, begun_by, sent, dialect.reasoning).await;
             }
             let Ok(refusal) = timeout_at(begun_by, opened.whole()).await else { return silent(sent) };
             // The status alone says enough where the words did not arrive.
@@ -153,8 +149,14 @@ impl HttpModel {
     }
 
     /// Reads the answer as it comes, until it is complete, breaks, or falls silent.
-    async fn answer(&self, mut opened: Opened, begun_by: Instant, sent: u64) -> Exchange {
-        let mut intake = Intake::default();
+    async fn answer(
+        &self,
+        mut opened: Opened,
+        begun_by: Instant,
+        sent: u64,
+        reasoning: Reasoning,
+    ) -> Exchange {
+        let mut intake = Intake::new(reasoning != Reasoning::Never);
         let clean = loop {
             if intake.is_done() {
                 break true;
@@ -174,21 +176,27 @@ impl HttpModel {
 
 #[async_trait]
 impl Model for HttpModel {
-    fn name(&self) -> &str {
+    fn name(&self, _provider: usize) -> &str {
         &self.model
     }
 
     async fn call(&self, request: ModelRequest) -> ModelResult {
         let lost = self.body(&request, self.dialect()).map(|body| estimated_input(&body));
-        let lost = Usage { input_tokens: lost.unwrap_or_default(), output_tokens: 0, estimated: true };
-        exchanges(self.policy, request.timeout, lost, || self.exchange(&request)).await
+        let lost = Usage::estimated(lost.unwrap_or_default(), 0);
+        let result = exchanges(self.policy, request.timeout, lost, || self.exchange(&request)).await;
+        ModelResult { cost_nano_usd: self.price.map(|price| price.of(result.usage)), ..result }
     }
 }
 
-fn headers(wire: Wire, key: &Secret) -> Result<Vec<(HeaderName, HeaderValue)>, InvalidEndpoint> {
-    let (name, prefix) = match wire {
-        Wire::OpenAi => (AUTHORIZATION, "Bearer "),
-        Wire::Anthropic => (HeaderName::from_static("x-api-key"), ""),
+fn headers(
+    wire: Wire,
+    form: KeyHeader,
+    key: &Secret,
+) -> Result<Vec<(HeaderName, HeaderValue)>, InvalidEndpoint> {
+    let (name, prefix) = match (wire, form) {
+        (Wire::OpenAi, KeyHeader::Bearer) => (AUTHORIZATION, "Bearer "),
+        (Wire::OpenAi, KeyHeader::ApiKey) => (HeaderName::from_static("api-key"), ""),
+        (Wire::Anthropic, _) => (HeaderName::from_static("x-api-key"), ""),
     };
     let mut headers = Vec::new();
     if !key.is_empty() {
@@ -217,22 +225,23 @@ fn unanswered(cause: NoReply, sent: u64) -> Exchange {
         NoReply::NoClient => ModelFault::BadRequest,
     };
     let input_tokens = if matches!(cause, NoReply::Lost | NoReply::TooLarge) { sent } else { 0 };
-    let usage = Usage { input_tokens, output_tokens: 0, estimated: input_tokens > 0 };
+    let usage = Usage { estimated: input_tokens > 0, ..Usage::counted(input_tokens, 0) };
     Exchange { reply: Err(fault), usage, retry_after: None }
 }
 
 /// The provider has probably read the request, and nothing more is known.
 fn silent(sent: u64) -> Exchange {
-    let usage = Usage { input_tokens: sent, output_tokens: 0, estimated: true };
-    Exchange { reply: Err(ModelFault::Timeout), usage, retry_after: None }
+    Exchange { reply: Err(ModelFault::Timeout), usage: Usage::estimated(sent, 0), retry_after: None }
 }
 
 fn answered(reading: Reading, retry_after: Option<Duration>, sent: u64) -> Exchange {
-    let Reading { input_tokens, output_tokens, reply: read } = reading;
+    let Reading { input_tokens, output_tokens, cached_tokens, reasoning_tokens, reply: read } = reading;
     let written = || read.as_ref().map(estimated_output).unwrap_or_default();
     let usage = Usage {
         input_tokens: input_tokens.unwrap_or(sent),
         output_tokens: output_tokens.unwrap_or_else(written),
+        cached_tokens: cached_tokens.unwrap_or_default(),
+        reasoning_tokens: reasoning_tokens.unwrap_or_default(),
         estimated: input_tokens.is_none() || output_tokens.is_none(),
     };
     Exchange { reply: read, usage, retry_after }

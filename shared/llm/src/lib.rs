@@ -4,13 +4,21 @@
 //! fault codes only.
 
 mod anthropic;
+mod chain;
+mod dialect;
 mod endpoint;
 mod faults;
+mod http_model;
 mod openai;
+mod price;
+mod profile;
 mod retry;
 mod sse;
 mod transport;
 
+pub use chain::Chain;
 pub use endpoint::{Endpoint, InvalidEndpoint, Secret};
-pub use openai::{HttpModel, Patience, Wire};
+pub use http_model::{HttpModel, Patience, Wire};
+pub use price::Price;
+pub use profile::Profile;
 pub use retry::{RetryPolicy, is_temporary};

@@ -7,6 +7,9 @@ use domain::model::{ModelFault, ModelResult, Reply, Usage};
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use tokio::time::Instant;
 
+/// A day is more than any call has; it keeps sums in range.
+pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(86_400);
+
 /// How often one model call is tried, and the pauses in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -73,11 +76,11 @@ where
     let mut attempt = 1;
     let reply = loop {
         let Ok(ended) = tokio::time::timeout_at(deadline, exchange()).await else {
-            add(&mut spent, lost);
+            spent.add(lost);
             tracing::warn!(model.attempt = attempt, model.fault = "TIMEOUT", "model exchange failed");
             break Err(ModelFault::Timeout);
         };
-        add(&mut spent, ended.usage);
+        spent.add(ended.usage);
         let fault = match ended.reply {
             Ok(reply) => break Ok(reply),
             Err(fault) => fault,
@@ -94,13 +97,7 @@ where
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     tracing::debug!(model.attempts = attempt, model.duration_ms = duration_ms, "model call ended");
-    ModelResult { usage: spent, duration_ms, reply }
-}
-
-fn add(spent: &mut Usage, more: Usage) {
-    spent.input_tokens = spent.input_tokens.saturating_add(more.input_tokens);
-    spent.output_tokens = spent.output_tokens.saturating_add(more.output_tokens);
-    spent.estimated |= more.estimated;
+    ModelResult::new(spent, duration_ms, reply)
 }
 
 /// Reads a `Retry-After`: seconds (fractions are rounded up) or an HTTP date, which is compared with the
@@ -109,12 +106,11 @@ fn add(spent: &mut Usage, more: Usage) {
 pub(crate) fn retry_after(text: &str, date: Option<&str>) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
-        // A day is more than any call has; it keeps the conversion in range.
         return (seconds.is_finite() && seconds >= 0.0)
-            .then(|| Duration::from_secs(seconds.ceil().min(86_400.0) as u64));
+            .then(|| Duration::from_secs(seconds.ceil().min(LONGEST_ASKED.as_secs_f64()) as u64));
     }
     let until = http_date(text)? - http_date(date?.trim())?;
-    Some(Duration::from_secs(u64::try_from(until.whole_seconds()).unwrap_or(0).min(86_400)))
+    Some(Duration::from_secs(u64::try_from(until.whole_seconds()).unwrap_or(0)).min(LONGEST_ASKED))
 }
 
 /// `Wed, 21 Oct 2026 07:28:00 GMT`, the one form of HTTP dates that is still written.
@@ -158,7 +154,7 @@ mod tests {
     }
 
     fn failing(fault: ModelFault, retry_after: Option<Duration>) -> Exchange {
-        let usage = Usage { input_tokens: 10, output_tokens: 0, estimated: true };
+        let usage = Usage::estimated(10, 0);
         Exchange { reply: Err(fault), usage, retry_after }
     }
 
@@ -200,7 +196,7 @@ mod tests {
         assert_eq!(ended.reply, Err(ModelFault::RateLimited));
         assert_eq!(started.elapsed(), Duration::ZERO, "no pause that can't be followed by a try");
 
-        let lost = Usage { input_tokens: 7, output_tokens: 0, estimated: true };
+        let lost = Usage::estimated(7, 0);
         let stuck = exchanges(RetryPolicy::default(), Duration::from_secs(20), lost, || async {
             std::future::pending::<Exchange>().await
         })

@@ -12,6 +12,7 @@ use crate::retry;
 
 /// Bytes of one stream that are read at most, envelopes included.
 const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Shorter than the idle cut of common load balancers, so that a frozen sandbox rarely wakes up with a dead
 /// connection.
@@ -132,5 +133,10 @@ async fn bounded_body(mut response: Response) -> Result<Bytes, NoReply> {
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    retry::retry_after(text(RETRY_AFTER)?, text(DATE))
+    // Milliseconds, of the vendors whose own clients prefer them.
+    let exact = text(RETRY_AFTER_MS).and_then(|text| text.trim().parse::<u64>().ok());
+    match exact {
+        Some(millis) => Some(Duration::from_millis(millis).min(retry::LONGEST_ASKED)),
+        None => retry::retry_after(text(RETRY_AFTER)?, text(DATE)),
+    }
 }

@@ -10,9 +10,9 @@ use agent::ports::model::AssistantCall;
 use agent::ports::{Message, Model, ModelRequest, ResponseSchema, ToolChoice, ToolSpec};
 use domain::ids::ToolCallId;
 use domain::model::{ModelFault, ModelResult, Role};
-use llm::{Endpoint, HttpModel, RetryPolicy, Secret};
+use llm::{Endpoint, HttpModel, Profile, RetryPolicy, Secret, Wire};
 use serde_json::{Value, json};
-use testkit::provider::{Call, Reply, Script, ScriptedProvider};
+use testkit::provider::{Call, Persona, Reply, Script, ScriptedProvider};
 
 /// No test waits for a pause that it does not examine.
 const QUICK: RetryPolicy =
@@ -21,7 +21,7 @@ const PLENTY: Duration = Duration::from_secs(60);
 
 fn client(base_url: String) -> HttpModel {
     let api_key = Secret::new("sk-fake-key");
-    HttpModel::with_policy(&Endpoint { base_url, model: "some-model".into(), api_key }, QUICK).unwrap()
+    HttpModel::with_policy(&Endpoint::new(base_url, "some-model", api_key), QUICK).unwrap()
 }
 
 fn request(role: Role, messages: Vec<Message>) -> ModelRequest {
@@ -42,6 +42,7 @@ fn request(role: Role, messages: Vec<Message>) -> ModelRequest {
         })),
         max_output_tokens: 512,
         timeout: PLENTY,
+        provider: None,
     }
 }
 
@@ -123,7 +124,7 @@ async fn a_growing_transcript_repeats_every_byte_before_its_new_messages() {
         let id = ToolCallId::parse(&asked.id.unwrap()).unwrap();
         let arguments = asked.arguments.unwrap().to_string();
         let call = AssistantCall { id: id.clone(), name: asked.name.clone(), arguments };
-        messages.push(Message::Assistant { text: None, calls: vec![call] });
+        messages.push(Message::Assistant { text: None, calls: vec![call], reasoning: None });
         messages.push(Message::Tool {
             id,
             name: asked.name,
@@ -255,8 +256,8 @@ async fn fences_and_thinking_around_json_are_removed() {
 #[test]
 fn a_client_is_made_without_a_runtime_or_any_io() {
     for base_url in ["https://llm.example/v1", "http://127.0.0.1:1"] {
-        let endpoint = Endpoint { base_url: base_url.into(), model: "m".into(), api_key: Secret::default() };
-        assert_eq!(HttpModel::new(&endpoint).unwrap().name(), "m");
+        let endpoint = Endpoint::new(base_url, "m", Secret::default());
+        assert_eq!(HttpModel::new(&endpoint).unwrap().name(0), "m");
     }
 }
 
@@ -266,4 +267,106 @@ async fn https_uses_the_built_in_roots_and_one_tls_provider() {
     let provider = Script::new().start().await.unwrap();
     let model = client(provider.base_url().replace("http://", "https://"));
     assert_eq!(model.call(route()).await.reply, Err(ModelFault::Transport));
+}
+
+/// A tool round and the answer to it, asked of a server that speaks as `persona`; the profile is told or has to be learnt.
+async fn two_rounds(persona: Persona, profile: Option<&str>) -> (ScriptedProvider, Vec<ModelResult>) {
+    let asks = || Reply::calls([Call::new("query_logs", json!({ "service": "shop" })).id("call_a")]);
+    let script = Script::new().then(Role::Diagnose, asks()).then(Role::Diagnose, Reply::text("{}"));
+    let provider = script.speaking_as(persona).start().await.unwrap();
+    let profile = profile.map(|name| Profile::named(name).unwrap());
+    let endpoint = Endpoint { profile, ..Endpoint::new(provider.base_url(), "m", Secret::new("sk-fake")) };
+    let model = HttpModel::with_policy(&endpoint, QUICK).unwrap();
+    let first = model.call(request(Role::Diagnose, vec![question()])).await;
+    let reply = first.reply.clone().unwrap();
+    let id = ToolCallId::parse("call_a").unwrap();
+    let call = AssistantCall { id: id.clone(), name: "query_logs".into(), arguments: "{}".into() };
+    let messages = vec![
+        question(),
+        Message::Assistant { text: None, calls: vec![call], reasoning: reply.reasoning },
+        Message::Tool { id, name: "query_logs".into(), content: "[]".into() },
+    ];
+    let second = model.call(request(Role::Diagnose, messages)).await;
+    (provider, vec![first, second])
+}
+
+#[tokio::test]
+async fn reasoning_goes_back_as_it_came_where_it_is_wanted_and_nowhere_else() {
+    let sent_back = |provider: &ScriptedProvider, field: &str| {
+        let last = provider.requests().pop().unwrap();
+        last.messages.iter().find(|m| m["role"] == "assistant").unwrap()[field].clone()
+    };
+    // Told by the profile, or learnt from the refusal: the turn has what it needs either way.
+    for profile in [Some("deepseek"), None] {
+        let (provider, results) = two_rounds(Persona::DeepSeek, profile).await;
+        assert!(results[1].reply.is_ok(), "{profile:?}");
+        assert_eq!(sent_back(&provider, "reasoning_content"), "Let me think: the logs first.", "{profile:?}");
+    }
+    let (provider, results) = two_rounds(Persona::OpenRouter, Some("openrouter")).await;
+    assert!(results[1].reply.is_ok());
+    let details = sent_back(&provider, "reasoning_details");
+    assert_eq!((&details[0]["text"], &details[0]["signature"]), (&json!("Hm, the logs."), &json!("c2ln")));
+    for (persona, profile) in [(Persona::Glm, "glm"), (Persona::Vllm, "vllm"), (Persona::Bedrock, "bedrock")]
+    {
+        let (provider, results) = two_rounds(persona, Some(profile)).await;
+        assert!(results[1].reply.is_ok(), "{persona:?}");
+        let said =
+            ["reasoning_content", "reasoning", "reasoning_details"].map(|field| sent_back(&provider, field));
+        assert!(said.iter().all(Value::is_null), "{persona:?}: {said:?}");
+    }
+    // An answer that asks for no tool has no later turn to be told in.
+    let (_, results) = two_rounds(Persona::Kimi, Some("kimi")).await;
+    assert!(results[1].reply.as_ref().unwrap().reasoning.is_none());
+}
+
+#[tokio::test]
+async fn cached_and_reasoning_tokens_are_counted_in_every_dialect() {
+    for (persona, profile) in [
+        (Persona::OpenAi, "openai"),
+        (Persona::DeepSeek, "deepseek"),
+        (Persona::Kimi, "kimi"),
+        (Persona::OpenRouter, "openrouter"),
+    ] {
+        let (_, results) = two_rounds(persona, Some(profile)).await;
+        assert_eq!(results[0].usage.cached_tokens, 5, "{persona:?}");
+        assert!(!results[0].usage.estimated && results[0].usage.input_tokens > 5, "{persona:?}");
+    }
+    let (_, results) = two_rounds(Persona::OpenAi, Some("openai")).await;
+    assert_eq!(results[0].usage.reasoning_tokens, 2);
+}
+
+#[tokio::test]
+async fn a_call_costs_what_its_tokens_cost() {
+    let provider = Script::new().then(Role::Route, good().usage(1000, 100)).start().await.unwrap();
+    let price = Some(llm::Price { input: 0.4, cached_input: None, output: 1.6 });
+    let endpoint = Endpoint { price, ..Endpoint::new(provider.base_url(), "m", Secret::default()) };
+    let result = HttpModel::with_policy(&endpoint, QUICK).unwrap().call(route()).await;
+    assert_eq!(result.cost_nano_usd, Some(560_000));
+    let (unpriced, _provider) = after([good()]).await;
+    assert_eq!(unpriced.cost_nano_usd, None);
+}
+
+#[tokio::test]
+async fn a_key_goes_into_the_header_of_its_server_and_never_to_another_host() {
+    let elsewhere = Script::new().then(Role::Route, good()).start().await.unwrap();
+    let moved =
+        Reply::status(307, "").header("location", &format!("{}/chat/completions", elsewhere.base_url()));
+    let (result, _provider) = after([moved]).await;
+    assert_eq!(result.reply, Err(ModelFault::BadRequest));
+    assert!(elsewhere.requests().is_empty(), "a redirect is not followed");
+    let (_, results) = two_rounds(Persona::Azure, Some("azure")).await;
+    assert!(results.iter().all(|result| result.reply.is_ok()), "the key stands in `api-key`");
+    let provider =
+        Script::new().then(Role::Route, good()).speaking_as(Persona::Anthropic).start().await.unwrap();
+    let endpoint = Endpoint::new(provider.base_url(), "m", Secret::new("sk-fake"));
+    assert!(HttpModel::on_wire(Wire::Anthropic, &endpoint, QUICK).unwrap().call(route()).await.reply.is_ok());
+}
+
+#[tokio::test]
+async fn milliseconds_to_wait_are_believed_before_seconds() {
+    let (result, provider) =
+        after([Reply::status(429, "{}").header("retry-after", "3600").header("retry-after-ms", "1"), good()])
+            .await;
+    assert!(result.reply.is_ok());
+    assert_eq!(provider.requests().len(), 2);
 }

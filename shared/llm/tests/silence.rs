@@ -24,6 +24,7 @@ fn request() -> ModelRequest {
         response_schema: None,
         max_output_tokens: 16,
         timeout: Duration::from_secs(60),
+        provider: None,
     }
 }
 
@@ -32,7 +33,7 @@ fn request() -> ModelRequest {
 async fn fault_after(sent: String, patience: Patience, wire: Wire) -> (ModelFault, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let endpoint = Endpoint { base_url, model: "m".into(), api_key: Secret::new("sk-fake") };
+    let endpoint = Endpoint::new(base_url, "m", Secret::new("sk-fake"));
     let once = RetryPolicy { attempts: 1, ..RetryPolicy::default() };
     let model = HttpModel::on_wire(wire, &endpoint, once).unwrap().with_patience(patience);
     let server = async {

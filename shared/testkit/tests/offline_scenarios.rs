@@ -24,10 +24,10 @@ use domain::run::{
     Admission, Limits, ModelCall, PlannedCall, Run, Step, Surroundings, Terminal, ToolOffer, ToolResult,
 };
 use domain::tool::ToolErrorCode;
-use llm::{Endpoint, HttpModel, Secret};
+use llm::{Endpoint, HttpModel, RetryPolicy, Secret, Wire};
 use serde_json::{Value, json, value::RawValue};
 use stores::SqlLedger;
-use testkit::provider::{Script, ScriptedProvider, offline};
+use testkit::provider::{Persona, Script, ScriptedProvider, offline};
 use testkit::scenario::{self, Conclusion, Materialised, Question, Scenario};
 use time::OffsetDateTime;
 use tools::knowledge::{KnowledgeTool, Searcher, parse_document};
@@ -102,9 +102,7 @@ impl Stage {
             Arc::new(LogsTool::new(logs.collect())),
             Arc::new(MysqlTool::new(databases.collect())),
         ];
-        let provider = Script::new().otherwise_offline().start().await.unwrap();
-        let (base_url, model) = (provider.base_url(), offline::MODEL_NAME.to_owned());
-        let model = HttpModel::new(&Endpoint { base_url, model, api_key: Secret::default() }).unwrap();
+        let (provider, model) = provider(Persona::Plain, None).await;
         Self { provider, model, prompts: Prompts::new(&tools), tools, now }
     }
 
@@ -143,7 +141,7 @@ impl Stage {
                     if let (Ok(reply), Step::CallTools(calls)) =
                         (reply, run.next(&Around(&self.prompts, transcript.tokens())))
                     {
-                        transcript.asked(reply.text, &calls);
+                        transcript.asked(reply.text, reply.reasoning, &calls);
                     }
                 }
                 Step::Route { call, user }
@@ -170,6 +168,7 @@ impl Stage {
             response_schema: prompt.schema.clone(),
             max_output_tokens: call.max_output_tokens,
             timeout: Duration::from_secs(60),
+            provider: None,
         }
     }
 
@@ -230,6 +229,17 @@ impl Stage {
     }
 }
 
+/// The offline model behind a server that speaks as `persona`, and a client that was told its profile.
+async fn provider(persona: Persona, profile: Option<&str>) -> (ScriptedProvider, HttpModel) {
+    let provider = Script::new().otherwise_offline().speaking_as(persona).start().await.unwrap();
+    let profile = profile.map(|name| llm::Profile::named(name).unwrap());
+    let key = Secret::new("sk-fake");
+    let endpoint = Endpoint { profile, ..Endpoint::new(provider.base_url(), offline::MODEL_NAME, key) };
+    let wire = if persona == Persona::Anthropic { Wire::Anthropic } else { Wire::OpenAi };
+    let model = HttpModel::on_wire(wire, &endpoint, RetryPolicy::default()).unwrap();
+    (provider, model)
+}
+
 /// What is wrong with an answer, in words.
 fn faults(question: &Question, answered: &Answered) -> Vec<String> {
     let body: Value = serde_json::from_str(answered.released.body_json()).unwrap();
@@ -277,33 +287,53 @@ fn faults(question: &Question, answered: &Answered) -> Vec<String> {
     faults
 }
 
-#[tokio::test]
-async fn every_question_of_every_scenario_is_answered_as_a_correct_report_would() {
+/// Everything that is wrong with the answers to one scenario's questions.
+async fn wrong_answers(stage: &Stage, placed: &Materialised, by: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    for name in scenario::names().unwrap() {
-        let scenario = Scenario::load(&name).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let placed = scenario.materialise(&folder.path().join("case"), scenario.clock).await.unwrap();
-        let stage = Stage::set(&placed, folder.path()).await;
-        for question in &placed.scenario.questions {
-            let answered = stage.ask(&question.query).await;
-            let found = faults(question, &answered);
-            if !found.is_empty() {
-                let used = answered.run.budget_used();
-                let calls: Vec<String> = answered
-                    .records
-                    .iter()
-                    .map(|r| format!("{} {} {:?}", r.tool.as_str(), r.request, r.evidence_status))
-                    .collect();
-                wrong.push(format!(
-                    "{name}: {}\n  {found:#?}\n  {}\n  {used:?}\n  {}",
-                    question.query,
-                    answered.released.body_json(),
-                    calls.join("\n  ")
-                ));
-            }
+    for question in &placed.scenario.questions {
+        let answered = stage.ask(&question.query).await;
+        let found = faults(question, &answered);
+        if !found.is_empty() {
+            let used = answered.run.budget_used();
+            let calls: Vec<String> = answered
+                .records
+                .iter()
+                .map(|r| format!("{} {} {:?}", r.tool.as_str(), r.request, r.evidence_status))
+                .collect();
+            wrong.push(format!(
+                "{by}: {}\n  {found:#?}\n  {}\n  {used:?}\n  {}",
+                question.query,
+                answered.released.body_json(),
+                calls.join("\n  ")
+            ));
         }
-        assert_eq!(stage.provider.violations(), [""; 0], "{name}");
     }
+    wrong
+}
+
+/// Everything that is wrong with the answers to one scenario, whoever the provider is.
+async fn wrong_answers_to(name: String) -> Vec<String> {
+    let scenario = Scenario::load(&name).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let placed = scenario.materialise(&folder.path().join("case"), scenario.clock).await.unwrap();
+    let mut stage = Stage::set(&placed, folder.path()).await;
+    let mut wrong = Vec::new();
+    let profiled = Persona::PROFILED.map(|(persona, profile)| (persona, Some(profile)));
+    // Those of which nothing is known are learnt from what they refuse.
+    let unknown = [Persona::Plain, Persona::Anthropic, Persona::DeepSeek, Persona::Glm].map(|p| (p, None));
+    for (persona, profile) in unknown.into_iter().chain(profiled) {
+        (stage.provider, stage.model) = provider(persona, profile).await;
+        let by = format!("{name} by {persona:?}");
+        wrong.extend(wrong_answers(&stage, &placed, &by).await);
+        assert_eq!(stage.provider.violations(), [""; 0], "{by}");
+    }
+    wrong
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_question_of_every_scenario_is_answered_whoever_the_provider_is() {
+    let scenarios: tokio::task::JoinSet<_> =
+        scenario::names().unwrap().into_iter().map(wrong_answers_to).collect();
+    let wrong = scenarios.join_all().await.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

@@ -11,7 +11,7 @@ use super::Diary;
 use crate::ports::{Model, ModelRequest};
 
 /// What one call costs here.
-pub const USAGE: Usage = Usage { input_tokens: 1000, output_tokens: 100, estimated: false };
+pub const USAGE: Usage = Usage::counted(1000, 100);
 
 /// One scripted answer.
 pub struct Line {
@@ -62,7 +62,7 @@ impl ScriptedModel {
 
 #[async_trait]
 impl Model for ScriptedModel {
-    fn name(&self) -> &str {
+    fn name(&self, _provider: usize) -> &str {
         "scripted-1"
     }
 
@@ -75,6 +75,6 @@ impl Model for ScriptedModel {
         tokio::time::sleep(line.delay).await;
         assert!(!line.panics, "the model panics as scripted");
         let duration_ms = u64::try_from(line.delay.as_millis()).unwrap();
-        ModelResult { usage: USAGE, duration_ms, reply: line.reply }
+        ModelResult::new(USAGE, duration_ms, line.reply)
     }
 }

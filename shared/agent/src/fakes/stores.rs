@@ -236,6 +236,7 @@ impl Ledger for MemoryLedger {
             budget_limits: run.budget_limits,
             ungrounded_literals: 0,
             repaired: false,
+            cost_nano_usd: None,
         };
         rows.push((run.caller.clone(), row));
         Ok(self.previous.lock().unwrap().clone())

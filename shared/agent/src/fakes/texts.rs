@@ -9,7 +9,7 @@ use super::model::Line;
 
 /// A plain reply to the role's next call.
 pub fn says(role: &'static str, text: &str) -> Line {
-    Line::new(role, Ok(Reply { text: Some(text.to_owned()), calls: Vec::new() }))
+    Line::new(role, Ok(Reply { text: Some(text.to_owned()), calls: Vec::new(), ..Reply::default() }))
 }
 
 pub fn routed_to(intent: &str) -> Line {
@@ -27,7 +27,10 @@ pub fn asks_for(calls: &[(&str, &str, Value)]) -> Line {
         name: (*name).to_owned(),
         arguments: Ok(arguments.clone()),
     };
-    Line::new("diagnose", Ok(Reply { text: None, calls: calls.iter().map(call).collect() }))
+    Line::new(
+        "diagnose",
+        Ok(Reply { text: None, calls: calls.iter().map(call).collect(), ..Reply::default() }),
+    )
 }
 
 pub fn log_query() -> Value {

@@ -41,6 +41,8 @@ pub struct TerminalCommit {
     pub budget: BudgetUse,
     pub ungrounded_literals: u32,
     pub repaired: bool,
+    /// Of all model calls, in billionths of a dollar; `None` if the price of one is not known.
+    pub cost_nano_usd: Option<u64>,
     pub ended_at: OffsetDateTime,
 }
 
@@ -68,7 +70,13 @@ pub struct StepRow {
     pub tool_names: String,
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Of the input, what the provider's cache served.
+    pub cached_tokens: u64,
+    /// Of the output, what was thought and not said.
+    pub reasoning_tokens: u64,
     pub usage_estimated: bool,
+    /// Billionths of a dollar; `None` where no price is known.
+    pub cost_nano_usd: Option<u64>,
     pub duration_ms: u64,
     pub attempt: u32,
     pub error_code: Option<&'static str>,
@@ -126,6 +134,8 @@ pub struct RunRow {
     pub budget_limits: domain::budget::BudgetLimits,
     pub ungrounded_literals: u32,
     pub repaired: bool,
+    /// Of all model calls, in billionths of a dollar.
+    pub cost_nano_usd: Option<u64>,
 }
 
 /// A trace row as read back: the same metadata, in order.

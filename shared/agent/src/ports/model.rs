@@ -22,6 +22,8 @@ pub struct ModelRequest {
     pub max_output_tokens: u64,
     /// Time for the whole call, retries included.
     pub timeout: Duration,
+    /// Of several providers the one to ask: a second attempt's first was answered by it.
+    pub provider: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub enum Message {
     Assistant {
         text: Option<String>,
         calls: Vec<AssistantCall>,
+        /// What the provider wants back with this turn, as it came ([`domain::model::Reply::reasoning`]).
+        reasoning: Option<Value>,
     },
     /// The answer to one of those calls.
     Tool {
@@ -74,8 +78,8 @@ pub struct ResponseSchema {
 
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// The model's name, for the ledger.
-    fn name(&self) -> &str;
+    /// The name of a provider's model, for the ledger. The first provider is 0, and mostly the only one.
+    fn name(&self, provider: usize) -> &str;
 
     /// One exchange. Retries of 429/5xx/transport happen inside, within `request.timeout`. Never fails as a future: faults are
     /// in the result, together with the usage that was spent.

@@ -51,6 +51,10 @@ pub struct Run {
     ungrounded: u32,
     repaired: bool,
     foreign: ForeignReports,
+    /// Who answered last.
+    provider: usize,
+    /// `None` once a call's price was not known.
+    cost_nano_usd: Option<u64>,
 }
 
 enum Phase {
@@ -119,6 +123,8 @@ impl Run {
             ungrounded: 0,
             repaired: false,
             foreign: ForeignReports::default(),
+            provider: 0,
+            cost_nano_usd: Some(0),
         }
     }
 
@@ -141,6 +147,11 @@ impl Run {
     /// Literals that no cited evidence shows, counted for the trace.
     pub fn ungrounded_literals(&self) -> u32 {
         self.ungrounded
+    }
+
+    /// What all model calls cost, in billionths of a dollar; `None` if the price of one is not known.
+    pub fn cost_nano_usd(&self) -> Option<u64> {
+        self.cost_nano_usd
     }
 
     pub fn was_repaired(&self) -> bool {
@@ -200,6 +211,7 @@ impl Run {
             attempt,
             tools: ToolOffer::None,
             max_output_tokens: reserved.max_output_tokens,
+            provider: (attempt > 1).then_some(self.provider),
         };
         Ok(match role {
             Role::Route => Step::Route { call, user },
@@ -228,6 +240,7 @@ impl Run {
             attempt: 1,
             tools,
             max_output_tokens: reserved.max_output_tokens,
+            provider: None,
         };
         // The transcript is the driver's; its opening message was built from `opening()`.
         Ok(Step::CallModel { call, user: String::new() })
@@ -237,7 +250,7 @@ impl Run {
     pub fn fail(&mut self, code: FailureCode) {
         if let Some(reserved) = self.in_flight.take() {
             // The call was dropped on its way: its prompt was sent, of its reply nothing is known.
-            let usage = Usage { input_tokens: reserved.input_tokens, output_tokens: 0, estimated: true };
+            let usage = Usage::estimated(reserved.input_tokens, 0);
             self.budget.settle_model_call(reserved, usage);
         }
         if let Phase::GatheringEvidence(calls) | Phase::Retrieving(calls) = &self.phase {
@@ -259,6 +272,9 @@ impl Run {
             return self.fail(FailureCode::Internal);
         };
         self.budget.settle_model_call(reserved, result.usage);
+        self.provider = result.provider;
+        self.cost_nano_usd =
+            self.cost_nano_usd.zip(result.cost_nano_usd).map(|(sum, more)| sum.saturating_add(more));
         if matches!(self.phase, Phase::Diagnosing) && result.reply.is_ok() {
             self.slowest_round_ms = self.slowest_round_ms.max(result.duration_ms);
         }

@@ -54,6 +54,8 @@ pub struct ModelCall {
     pub attempt: u32,
     pub tools: ToolOffer,
     pub max_output_tokens: u64,
+    /// A second attempt is for the provider that answered the first.
+    pub provider: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

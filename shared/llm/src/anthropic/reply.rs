@@ -66,6 +66,9 @@ fn started(index: &Value, block: &Value) -> Value {
 /// This wire counts what the cache served or took apart from the rest of the input.
 fn usage(usage: &Value) -> Value {
     let mut counted = Map::new();
+    if let Some(served) = usage["cache_read_input_tokens"].as_u64() {
+        counted.insert("prompt_tokens_details".to_owned(), json!({ "cached_tokens": served }));
+    }
     if let Some(fresh) = usage["input_tokens"].as_u64() {
         let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
         let cached = cached.iter().filter_map(|name| usage[*name].as_u64());

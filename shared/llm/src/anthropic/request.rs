@@ -54,7 +54,7 @@ fn turns(messages: &[Message]) -> Option<Vec<Turn>> {
                 "user",
                 vec![json!({ "type": "tool_result", "tool_use_id": id.as_str(), "content": content })],
             ),
-            Message::Assistant { text, calls } => {
+            Message::Assistant { text, calls, reasoning: _ } => {
                 // An empty text block is refused.
                 let text = text.as_deref().filter(|text| !text.trim().is_empty()).map(text_block);
                 let mut blocks: Vec<Value> = text.into_iter().collect();
@@ -106,7 +106,11 @@ mod tests {
             system: "superbiz/diagnose".into(),
             messages: vec![
                 Message::User { text: "why?".into() },
-                Message::Assistant { text: Some(" ".into()), calls: vec![call("a"), call("b")] },
+                Message::Assistant {
+                    text: Some(" ".into()),
+                    calls: vec![call("a"), call("b")],
+                    reasoning: None,
+                },
                 answer("a"),
                 answer("b"),
                 Message::User { text: "now".into() },
@@ -116,6 +120,7 @@ mod tests {
             response_schema: None,
             max_output_tokens: 9,
             timeout: Duration::from_secs(1),
+            provider: None,
         };
         let sent: Value = serde_json::from_slice(&body("m", &request, true).unwrap()).unwrap();
         let used = |id: &str| json!({ "type": "tool_use", "id": id, "name": "query_logs", "input": {} });

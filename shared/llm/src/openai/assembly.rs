@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::partial_call::PartialCalls;
+use super::partial_reasoning::PartialReasoning;
 use crate::anthropic;
 use crate::sse::Event;
 
@@ -12,6 +13,7 @@ use crate::sse::Event;
 pub(super) struct Assembly {
     text: String,
     refusal: String,
+    reasoning: PartialReasoning,
     calls: PartialCalls,
     finish: Option<String>,
     usage: Value,
@@ -54,7 +56,7 @@ impl Assembly {
 
     /// Bytes that are kept of what was said.
     pub(super) fn kept_bytes(&self) -> usize {
-        self.text.len() + self.refusal.len() + self.calls.kept_bytes()
+        self.text.len() + self.refusal.len() + self.reasoning.kept_bytes() + self.calls.kept_bytes()
     }
 
     pub(super) fn take(&mut self, event: &Event) {
@@ -98,6 +100,7 @@ impl Assembly {
         if !self.refusal.is_empty() {
             message["refusal"] = self.refusal.into();
         }
+        self.reasoning.put_into(&mut message);
         let calls = self.calls.into_values();
         if !calls.is_empty() {
             message["tool_calls"] = calls.into();
@@ -117,8 +120,10 @@ impl Assembly {
             self.done = translated["done"] == true;
             chunk = translated;
         }
-        // Usage comes last, never, in parts, or grows with each chunk: the latest count of each kind is the one.
-        if let Some(counts) = chunk["usage"].as_object() {
+        // Usage comes last, never, in parts, in the choice, or grows with each chunk: the latest count of each kind is the one.
+        for counts in
+            [&chunk["usage"], &chunk["choices"][0]["usage"]].into_iter().filter_map(Value::as_object)
+        {
             let counted = counts.iter().filter(|(_, count)| !count.is_null());
             counted.for_each(|(name, count)| self.usage[name.as_str()] = count.clone());
         }
@@ -142,6 +147,7 @@ impl Assembly {
             _ => {}
         }
         self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
+        self.reasoning.take(delta);
         match delta["tool_calls"].as_array() {
             Some(calls) => calls.iter().for_each(|call| self.calls.take(call)),
             None if delta["function_call"].is_object() => {

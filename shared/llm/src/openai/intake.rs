@@ -12,10 +12,11 @@ use crate::sse::Decoder;
 const MAX_KEPT_BYTES: usize = 4 * 1024 * 1024;
 
 /// A reply on its way.
-#[derive(Debug, Default)]
-pub(super) struct Intake {
+#[derive(Debug)]
+pub(crate) struct Intake {
     form: Form,
     too_large: bool,
+    keeps_reasoning: bool,
 }
 
 #[derive(Debug, Default)]
@@ -28,8 +29,12 @@ enum Form {
 }
 
 impl Intake {
+    pub(crate) fn new(keeps_reasoning: bool) -> Self {
+        Self { form: Form::Unknown, too_large: false, keeps_reasoning }
+    }
+
     /// Whether the model has begun to answer: from then on silence is measured, not patience.
-    pub(super) fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         match &self.form {
             Form::Unknown => false,
             Form::Document(_) => true,
@@ -38,11 +43,11 @@ impl Intake {
     }
 
     /// Whether nothing of use can follow, so that the connection need not be waited for.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.too_large || matches!(&self.form, Form::Stream(_, assembly) if assembly.is_done())
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         if let Form::Unknown = self.form {
             let blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf);
             let Some(first) = bytes.iter().position(|byte| !blank(byte)) else { return };
@@ -58,7 +63,18 @@ impl Intake {
     }
 
     /// `clean` is whether the server itself ended the body.
-    pub(super) fn finish(self, clean: bool) -> Reading {
+    pub(crate) fn finish(self, clean: bool) -> Reading {
+        let keeps_reasoning = self.keeps_reasoning;
+        let mut reading = self.read(clean);
+        if let Ok(reply) = &mut reading.reply
+            && (!keeps_reasoning || reply.calls.is_empty())
+        {
+            reply.reasoning = None;
+        }
+        reading
+    }
+
+    fn read(self, clean: bool) -> Reading {
         if self.too_large {
             return Reading::failed(ModelFault::ParseError);
         }

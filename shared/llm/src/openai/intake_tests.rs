@@ -7,7 +7,7 @@ const RESPONSES: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/provider/responses.jsonl"));
 
 fn read(pieces: &[&[u8]], clean: bool) -> Reading {
-    let mut intake = Intake::default();
+    let mut intake = Intake::new(true);
     pieces.iter().for_each(|piece| intake.push(piece));
     intake.finish(clean)
 }

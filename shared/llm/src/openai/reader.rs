@@ -1,17 +1,19 @@
 //! Reads a Chat Completions response: tolerant of shapes, strict about results. A turn that was cut is never
 //! used in part.
 
-use domain::model::{ModelFault, Reply, RequestedCall};
-use serde_json::Value;
+use domain::model::{Finish, ModelFault, Reply, RequestedCall};
+use serde_json::{Value, json};
 
 use super::{arguments, text};
 use crate::{anthropic, faults};
 
 /// What a response says. Token counts are the provider's, where it gave usable ones.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
+    pub cached_tokens: Option<u64>,
+    pub reasoning_tokens: Option<u64>,
     pub reply: Result<Reply, ModelFault>,
 }
 
@@ -32,15 +34,30 @@ pub(super) fn read(body: &[u8]) -> Reading {
 impl Reading {
     /// Nothing but a fault, and no word about its cost.
     pub(super) fn failed(fault: ModelFault) -> Self {
-        Self { input_tokens: None, output_tokens: None, reply: Err(fault) }
+        Self {
+            input_tokens: None,
+            output_tokens: None,
+            cached_tokens: None,
+            reasoning_tokens: None,
+            reply: Err(fault),
+        }
     }
 }
 
 /// Reads a whole response.
 pub(super) fn read_response(response: &Value) -> Reading {
+    let usage = &response["usage"];
+    // The first is what nearly all say; then DeepSeek's word, then Kimi's.
+    let cached = [
+        &usage["prompt_tokens_details"]["cached_tokens"],
+        &usage["prompt_cache_hit_tokens"],
+        &usage["cached_tokens"],
+    ];
     Reading {
-        input_tokens: tokens(&response["usage"]["prompt_tokens"]),
-        output_tokens: tokens(&response["usage"]["completion_tokens"]),
+        input_tokens: tokens(&usage["prompt_tokens"]),
+        output_tokens: tokens(&usage["completion_tokens"]),
+        cached_tokens: cached.into_iter().find_map(tokens),
+        reasoning_tokens: tokens(&usage["completion_tokens_details"]["reasoning_tokens"]),
         reply: reply(response),
     }
 }
@@ -89,7 +106,7 @@ fn judge(
         // but padding.
         "length" | "max_tokens" => match text {
             Some(whole) if calls.is_empty() && text::is_json_object(&whole) => {
-                Ok(Reply { text: Some(whole), calls })
+                Ok(Reply { text: Some(whole), calls, finish: Some(Finish::Length), reasoning: None })
             }
             _ => Err(ModelFault::Truncated),
         },
@@ -101,8 +118,27 @@ fn judge(
         "refusal" => Err(ModelFault::Refused),
         "model_context_window_exceeded" => Err(ModelFault::ContextTooLarge),
         _ if text.is_none() && calls.is_empty() => Err(ModelFault::SchemaInvalid),
-        _ => Ok(Reply { text, calls }),
+        _ => {
+            let finish = match finish {
+                "stop" | "end_turn" | "stop_sequence" | "eos" => Some(Finish::Stop),
+                "tool_calls" | "tool_use" | "function_call" => Some(Finish::ToolCalls),
+                _ => None,
+            };
+            Ok(Reply { text, calls, finish, reasoning: reasoning(message) })
+        }
     }
+}
+
+/// The fields of a message's reasoning, as they would go back with it: the structured one where there is one, since it may be
+/// signed.
+fn reasoning(message: &Value) -> Option<Value> {
+    let is_said = |field: &&'static str| match &message[*field] {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(parts) => !parts.is_empty(),
+        _ => false,
+    };
+    let field = ["reasoning_details", "reasoning_content", "reasoning"].into_iter().find(|f| is_said(f))?;
+    Some(json!({ field: message[field] }))
 }
 
 /// The answer in a message's content: a string, or a list of parts of which only the texts are the answer.

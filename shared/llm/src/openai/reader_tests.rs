@@ -19,15 +19,22 @@ fn call(id: Value, name: Value, arguments: Value) -> Value {
 
 #[test]
 fn text_is_found_with_or_without_role_and_in_parts() {
-    let expected = Ok(Reply { text: Some("{\"a\":1}".into()), calls: vec![] });
+    let stops = [
+        (json!("stop"), Some(Finish::Stop)),
+        (json!("end_turn"), Some(Finish::Stop)),
+        (json!(""), None),
+        (Value::Null, None),
+    ];
     for message in [
         json!({ "role": "assistant", "content": "{\"a\":1}" }),
         json!({ "content": "```json\n{\"a\":1}\n```", "refusal": null, "tool_calls": [] }),
         json!({ "content": [{ "type": "thinking", "thinking": "no" }, { "type": "text", "text": "{\"a\"" }, { "type": "text", "text": ":1}" }] }),
         json!({ "content": "{\"a\":1}", "reasoning_content": "{\"a\":2}", "reasoning": "r" }),
     ] {
-        for finish in [json!("stop"), json!("end_turn"), json!(""), Value::Null] {
-            assert_eq!(read(&response(message.clone(), finish)).reply, expected, "{message}");
+        for (said, finish) in stops.clone() {
+            let read = read(&response(message.clone(), said.clone())).reply.unwrap();
+            assert_eq!(read.text.as_deref(), Some("{\"a\":1}"), "{message}");
+            assert_eq!((read.calls.len(), read.finish), (0, finish), "{message} {said}");
         }
     }
 }

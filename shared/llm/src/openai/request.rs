@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::dialect::{Dialect, OutputLimit, Streaming, Structured};
+use crate::dialect::{Dialect, OutputLimit, Reasoning, Streaming, Structured};
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -70,6 +70,9 @@ enum Entry<'a> {
         content: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
+        /// The provider's own fields, as they came.
+        #[serde(flatten)]
+        reasoning: Option<&'a Value>,
     },
     Tool {
         tool_call_id: &'a str,
@@ -92,7 +95,7 @@ struct CalledFunction<'a> {
 }
 
 /// The request's body in the words this server understands; `None` only if a tool's schema is no JSON.
-pub(super) fn body(model: &str, request: &ModelRequest, dialect: Dialect) -> Option<Bytes> {
+pub(crate) fn body(model: &str, request: &ModelRequest, dialect: Dialect) -> Option<Bytes> {
     let limit = Some(request.max_output_tokens);
     let (max_tokens, max_completion_tokens) = match dialect.output_limit {
         OutputLimit::MaxTokens => (limit, None),
@@ -102,11 +105,11 @@ pub(super) fn body(model: &str, request: &ModelRequest, dialect: Dialect) -> Opt
         model,
         tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
         response_format: response_format(request, dialect),
-        messages: messages(request),
+        messages: messages(request, dialect.reasoning == Reasoning::SentBack),
         max_tokens,
         max_completion_tokens,
         tool_choice: match request.tool_choice {
-            ToolChoice::Forbidden if !request.tools.is_empty() => Some("none"),
+            ToolChoice::Forbidden if dialect.tool_choice && !request.tools.is_empty() => Some("none"),
             ToolChoice::Forbidden | ToolChoice::Auto => None,
         },
         stream: (dialect.streaming != Streaming::Buffered).then_some(true),
@@ -131,12 +134,12 @@ fn response_format(request: &ModelRequest, dialect: Dialect) -> Option<ResponseF
     }
 }
 
-fn messages(request: &ModelRequest) -> Vec<Entry<'_>> {
+fn messages(request: &ModelRequest, with_reasoning: bool) -> Vec<Entry<'_>> {
     let mut entries = vec![Entry::System { content: &request.system }];
     entries.extend(request.messages.iter().map(|message| {
         match message {
             Message::User { text } => Entry::User { content: text },
-            Message::Assistant { text, calls } => Entry::Assistant {
+            Message::Assistant { text, calls, reasoning } => Entry::Assistant {
                 content: text.as_deref().or(calls.is_empty().then_some("")),
                 tool_calls: calls
                     .iter()
@@ -146,6 +149,7 @@ fn messages(request: &ModelRequest) -> Vec<Entry<'_>> {
                         function: CalledFunction { name: &call.name, arguments: &call.arguments },
                     })
                     .collect(),
+                reasoning: reasoning.as_ref().filter(|_| with_reasoning),
             },
             Message::Tool { id, name: _, content } => Entry::Tool { tool_call_id: id.as_str(), content },
         }

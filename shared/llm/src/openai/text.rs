@@ -20,19 +20,24 @@ fn starts_as_json(text: &str) -> bool {
     text.starts_with(['{', '['])
 }
 
-/// Cuts a leading `<think>…</think>`, also one whose opening tag the server's template has eaten. JSON is
+/// What models put their thinking in.
+const THINKING: [(&str, &str); 3] =
+    [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
+
+/// Cuts leading `<think>…</think>`, also one whose opening tag the server's template has eaten. JSON is
 /// left alone: a log line that it quotes may contain the tag.
 fn without_thinking(text: &str) -> Option<&str> {
-    const OPEN: &str = "<think>";
-    const CLOSE: &str = "</think>";
     if starts_as_json(text) || text.starts_with("```") {
         return Some(text);
     }
-    match text.find(CLOSE) {
+    let closed = |(open, close): &(&str, &str)| {
+        text.find(close).map(|end| (text.starts_with(open), end, end + close.len()))
+    };
+    match THINKING.iter().filter_map(closed).min_by_key(|(_, end, _)| *end) {
         // Behind a fence the tag is most likely part of what is fenced.
-        Some(end) if !text.starts_with(OPEN) && text[..end].contains("```") => Some(text),
-        Some(end) => without_thinking(text[end + CLOSE.len()..].trim()),
-        None if text.starts_with(OPEN) => None,
+        Some((opened, end, _)) if !opened && text[..end].contains("```") => Some(text),
+        Some((_, _, after)) => without_thinking(text[after..].trim()),
+        None if THINKING.iter().any(|(open, _)| text.starts_with(open)) => None,
         None => Some(text),
     }
 }

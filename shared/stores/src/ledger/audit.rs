@@ -14,7 +14,7 @@ const MAX_ROWS: usize = 200;
 const MAX_MODEL_BYTES: usize = 128;
 const MAX_LIST_BYTES: usize = 512;
 
-const STEP_COLUMNS: [&str; 15] = [
+const STEP_COLUMNS: [&str; 18] = [
     "run_id",
     "sequence",
     "kind",
@@ -25,6 +25,9 @@ const STEP_COLUMNS: [&str; 15] = [
     "tool_names",
     "input_tokens",
     "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "cost_nano_usd",
     "usage_estimated",
     "duration_ms",
     "attempt",
@@ -85,6 +88,9 @@ fn step(row: &StepRow) -> [Value; STEP_COLUMNS.len()] {
         cut(&row.tool_names, MAX_LIST_BYTES).into(),
         row.input_tokens.into(),
         row.output_tokens.into(),
+        row.cached_tokens.into(),
+        row.reasoning_tokens.into(),
+        row.cost_nano_usd.into(),
         row.usage_estimated.into(),
         row.duration_ms.into(),
         row.attempt.into(),

@@ -15,9 +15,17 @@ use super::fault::{Fault, STORE};
 /// `(number, name, text)` of each file, in order.
 type Files = &'static [(i64, &'static str, &'static str)];
 
-const MYSQL: Files = &[(1, "ledger", include_str!("../../../../migrations/mysql/0001_ledger.sql"))];
+const MYSQL: Files = &[
+    (1, "ledger", include_str!("../../../../migrations/mysql/0001_ledger.sql")),
+    (2, "step_cost", include_str!("../../../../migrations/mysql/0002_step_cost.sql")),
+    (3, "run_cost", include_str!("../../../../migrations/mysql/0003_run_cost.sql")),
+];
 #[cfg(feature = "sqlite")]
-const SQLITE: Files = &[(1, "ledger", include_str!("../../../../migrations/sqlite/0001_ledger.sql"))];
+const SQLITE: Files = &[
+    (1, "ledger", include_str!("../../../../migrations/sqlite/0001_ledger.sql")),
+    (2, "step_cost", include_str!("../../../../migrations/sqlite/0002_step_cost.sql")),
+    (3, "run_cost", include_str!("../../../../migrations/sqlite/0003_run_cost.sql")),
+];
 
 /// Seconds to wait for another process that is migrating the same schema.
 const LOCK_SECONDS: u32 = 60;

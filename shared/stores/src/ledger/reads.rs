@@ -84,5 +84,6 @@ fn run_row(row: &Row) -> Result<RunRow, Fault> {
         },
         ungrounded_literals: row.u32("ungrounded_literals")?,
         repaired: row.flag("repaired")?,
+        cost_nano_usd: row.optional_int("cost_nano_usd")?.and_then(|cost| u64::try_from(cost).ok()),
     })
 }

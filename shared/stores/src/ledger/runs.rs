@@ -120,6 +120,7 @@ pub(super) struct Ending {
     used: BudgetUse,
     ungrounded_literals: u32,
     repaired: bool,
+    cost_nano_usd: Option<u64>,
     ended_at: OffsetDateTime,
 }
 
@@ -137,6 +138,7 @@ impl Ending {
             used: terminal.budget,
             ungrounded_literals: terminal.ungrounded_literals,
             repaired: terminal.repaired,
+            cost_nano_usd: terminal.cost_nano_usd,
             ended_at: terminal.ended_at,
         };
         let (intent, released) = match &terminal.state {
@@ -173,7 +175,7 @@ pub(super) async fn commit(
     ending: &Ending,
     repeated: bool,
 ) -> Result<CommitOutcome, Fault> {
-    let values: [Value; 17] = [
+    let values: [Value; 18] = [
         ending.status.into(),
         ending.intent.into(),
         ending.outcome.into(),
@@ -188,6 +190,7 @@ pub(super) async fn commit(
         ending.used.tool_bytes.into(),
         ending.ungrounded_literals.into(),
         ending.repaired.into(),
+        ending.cost_nano_usd.into(),
         ending.ended_at.into(),
         ending.run_id.into(),
         RUNNING.into(),
@@ -196,7 +199,7 @@ pub(super) async fn commit(
                body = ?, cites = ?, \
                used_model_calls = ?, used_tool_calls = ?, used_input_tokens = ?, \
                used_output_tokens = ?, used_tool_bytes = ?, \
-               ungrounded_literals = ?, repaired = ?, ended_at = ? WHERE run_id = ? AND status = ?";
+               ungrounded_literals = ?, repaired = ?, cost_nano_usd = ?, ended_at = ? WHERE run_id = ? AND status = ?";
     if connection.on().execute(sql, &values).await? == 1 {
         return Ok(CommitOutcome::Committed);
     }

@@ -31,6 +31,9 @@ fn step(row: &Row) -> Result<Json, Fault> {
         "tool_names": row.text("tool_names")?,
         "input_tokens": row.int("input_tokens")?,
         "output_tokens": row.int("output_tokens")?,
+        "cached_tokens": row.int("cached_tokens")?,
+        "reasoning_tokens": row.int("reasoning_tokens")?,
+        "cost_usd": row.optional_int("cost_nano_usd")?.map(dollars),
         "usage_estimated": row.flag("usage_estimated")?,
         "duration_ms": row.int("duration_ms")?,
         "attempt": row.int("attempt")?,
@@ -52,6 +55,11 @@ fn invocation(row: &Row) -> Result<Json, Fault> {
         "result_bytes": row.int("result_bytes")?,
         "started_at": started_at(row)?,
     }))
+}
+
+/// Dollars from the billionths that are stored.
+fn dollars(nano: i64) -> f64 {
+    nano as f64 / 1e9
 }
 
 fn started_at(row: &Row) -> Result<String, Fault> {

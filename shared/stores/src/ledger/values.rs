@@ -38,6 +38,7 @@ value_from! {
     &CallerId => |it| Self::Text(Some(it.as_str().to_owned()));
     i64 => |it| Self::Int(Some(it));
     u32 => |it| Self::Int(Some(it.into()));
+    Option<u64> => |it| Self::Int(it.map(|it| i64::try_from(it).unwrap_or(i64::MAX)));
     u64 => |it| Self::Int(Some(i64::try_from(it).unwrap_or(i64::MAX)));
     bool => |it| Self::Flag(it);
     OffsetDateTime => |it| Self::Time(stored_time(it));
@@ -74,6 +75,7 @@ impl Row {
         optional_text: Option<String>;
         flag: bool;
         int: i64;
+        optional_int: Option<i64>;
         stored_time: PrimitiveDateTime;
         optional_stored_time: Option<PrimitiveDateTime>;
     }

@@ -46,7 +46,7 @@ async fn mariadb() {
 async fn suite(url: &str) {
     let ledger = SqlLedger::connect_lazy(url).unwrap();
     assert!(ledger.run(run(1), &alice()).await.is_err(), "no tables yet");
-    assert_eq!(ledger.migrate().await.unwrap(), [1]);
+    assert_eq!(ledger.migrate().await.unwrap(), [1, 2, 3]);
     assert_eq!(ledger.migrate().await.unwrap(), Vec::<i64>::new());
     ledger.ping().await.unwrap();
     admission(&ledger).await;
@@ -68,7 +68,7 @@ async fn migrations_at_once(url: &str) {
         work.spawn(async move { ledger.migrate().await.unwrap() });
     }
     let applied: Vec<i64> = work.join_all().await.concat();
-    assert_eq!(applied, [1], "applied by one of them");
+    assert_eq!(applied, [1, 2, 3], "each applied by one of them, in order");
 }
 
 fn run(n: u32) -> RunId {
@@ -126,6 +126,7 @@ fn released(n: u32, conclusion: &str) -> TerminalCommit {
         },
         ungrounded_literals: 5,
         repaired: true,
+        cost_nano_usd: Some(1_234_567),
         ended_at: start() + Duration::seconds(i64::from(n) + 30),
     }
 }
@@ -134,6 +135,7 @@ fn failed(n: u32) -> TerminalCommit {
     TerminalCommit {
         state: TerminalState::Failed { intent: None, code: FailureCode::BudgetExhausted },
         repaired: false,
+        cost_nano_usd: None,
         ..released(n, "never stored")
     }
 }
@@ -175,6 +177,7 @@ async fn terminal_states(ledger: &SqlLedger) {
     assert_eq!(row.body.unwrap().get(), body.body_json(), "byte for byte");
     assert_eq!(row.cites, body.cites());
     assert_eq!((row.budget_used, row.ungrounded_literals, row.repaired), (commit.budget, 5, true));
+    assert_eq!(row.cost_nano_usd, Some(1_234_567));
     assert_eq!(row.ended_at, Some(kept(commit.ended_at)));
 
     ledger.admit(&new_run(3, "failing")).await.unwrap();
@@ -225,6 +228,9 @@ fn batch(n: u32) -> AuditBatch {
         tool_names: "query_logs,query_mysql".to_owned(),
         input_tokens: u64::MAX,
         output_tokens: 12,
+        cached_tokens: 3,
+        reasoning_tokens: 4,
+        cost_nano_usd: Some(1_500_000),
         usage_estimated: true,
         duration_ms: 1500,
         attempt: 1,

@@ -25,8 +25,8 @@ impl Surroundings for Plenty {
 }
 
 fn reply(text: serde_json::Value) -> ModelResult {
-    let reply = Reply { text: Some(text.to_string()), calls: Vec::new() };
-    ModelResult { usage: Usage::default(), duration_ms: 1, reply: Ok(reply) }
+    let reply = Reply { text: Some(text.to_string()), calls: Vec::new(), ..Reply::default() };
+    ModelResult::new(Usage::default(), 1, Ok(reply))
 }
 
 /// What the one tool call of the run below returned.
@@ -86,7 +86,7 @@ pub fn body(run_id: RunId, conclusion: Option<&str>) -> Released {
                 run.apply_model(reply(json!("I look into runbooks.")))
             }
             Step::CallModel { .. } if !asks.is_empty() => {
-                let asking = Reply { text: None, calls: std::mem::take(&mut asks) };
+                let asking = Reply { text: None, calls: std::mem::take(&mut asks), ..Reply::default() };
                 run.apply_model(ModelResult { reply: Ok(asking), ..reply(json!(null)) });
             }
             Step::CallModel { .. } => run.apply_model(reply(draft.clone())),

@@ -5,13 +5,15 @@
 //! provider.
 
 mod invariants;
+mod messages;
 pub mod offline;
+mod persona;
 mod reply;
 mod request;
 mod scripted;
 mod server;
-mod streamed;
 
+pub use persona::Persona;
 pub use reply::{Call, Reply};
 pub use request::{OfferedTool, Received};
 pub use scripted::{Script, ScriptedProvider};

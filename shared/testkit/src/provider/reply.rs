@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::budget::estimate_tokens;
 use serde_json::{Value, json};
 
+use super::persona::Persona;
 use super::request::Received;
-use super::streamed;
 
 /// One tool call of a reply.
 #[derive(Debug, Clone)]
@@ -206,7 +206,7 @@ impl Reply {
     }
 
     /// The response's body. `serial` makes fresh ids unique over the server's life.
-    pub(super) fn body(&self, request: &Received, serial: u64) -> String {
+    pub(super) fn body(&self, request: &Received, serial: u64, persona: Persona) -> String {
         let (text, calls, finish, refusal) = match &self.content {
             Content::Raw(body) => return body.clone(),
             Content::Completion { text, calls, finish, refusal } => (text, calls, finish, refusal),
@@ -238,11 +238,7 @@ impl Reply {
         if let Some((input, output)) = counted {
             response["usage"] = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input.saturating_add(output) });
         }
-        if self.is_stream_for(request) {
-            streamed::events(&response, request.stream_usage)
-        } else {
-            response.to_string()
-        }
+        persona.body(response, self.is_stream_for(request), request.stream_usage)
     }
 
     /// Whether the body is an event stream: only completions are, errors never.

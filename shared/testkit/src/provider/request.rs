@@ -85,7 +85,9 @@ impl Received {
 
     /// Whether calls are forbidden: the reply must be the final answer.
     pub fn tools_withheld(&self) -> bool {
-        self.tools.is_empty() || self.tool_choice.as_deref() == Some("none")
+        // Where a server knows no such choice, the last message alone says so.
+        let told = self.messages.last().is_some_and(|last| text_of(last).contains("FINAL_ANSWER_ONLY"));
+        self.tools.is_empty() || self.tool_choice.as_deref() == Some("none") || told
     }
 
     /// The first user message as JSON; `Null` if it is none.

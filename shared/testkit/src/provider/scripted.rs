@@ -8,6 +8,7 @@ use domain::model::Role;
 use serde_json::{Value, json};
 
 use super::invariants::Invariants;
+use super::persona::Persona;
 use super::reply::{Call, Reply};
 use super::request::Received;
 use super::server::ModelServer;
@@ -20,6 +21,7 @@ pub struct Script {
     queues: HashMap<Role, VecDeque<Reply>>,
     rules: HashMap<Role, Rule>,
     otherwise: Option<Rule>,
+    persona: Persona,
 }
 
 impl Script {
@@ -79,14 +81,21 @@ impl Script {
         self.then(Role::System, Reply::text(text))
     }
 
+    /// Speaks and refuses as this server does.
+    pub fn speaking_as(self, persona: Persona) -> Self {
+        Self { persona, ..self }
+    }
+
     pub async fn start(self) -> io::Result<ScriptedProvider> {
+        let persona = self.persona;
         let stage = Arc::new(Mutex::new(Stage {
             script: self,
             requests: Vec::new(),
             invariants: Invariants::default(),
         }));
         let acting = Arc::clone(&stage);
-        let server = ModelServer::start(0, Arc::new(move |request| lock(&acting).perform(request))).await?;
+        let server =
+            ModelServer::start(0, persona, Arc::new(move |request| lock(&acting).perform(request))).await?;
         Ok(ScriptedProvider { server, stage })
     }
 }

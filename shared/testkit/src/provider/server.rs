@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use super::persona::Persona;
 use super::reply::{Delivery, Reply};
 use super::request::Received;
 
@@ -35,12 +36,13 @@ pub struct ModelServer {
 
 impl ModelServer {
     /// Starts on `port`, or on a free one if that is 0.
-    pub(super) async fn start(port: u16, answer: Answer) -> io::Result<Self> {
+    pub(super) async fn start(port: u16, persona: Persona, answer: Answer) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
-        let state = Exchange { answer, serial: Arc::new(AtomicU64::new(0)) };
+        let state = Exchange { answer, persona, serial: Arc::new(AtomicU64::new(0)) };
         let routes = Router::new()
             .route("/v1/chat/completions", post(exchange))
+            .route("/v1/messages", post(exchange))
             .layer(DefaultBodyLimit::max(16 * 1024 * 1024))
             .with_state(state)
             .into_make_service_with_connect_info::<Fuse>();
@@ -59,22 +61,29 @@ impl ModelServer {
 #[derive(Clone)]
 struct Exchange {
     answer: Answer,
+    persona: Persona,
     serial: Arc<AtomicU64>,
 }
 
 async fn exchange(
-    State(Exchange { answer, serial }): State<Exchange>,
+    State(Exchange { answer, persona, serial }): State<Exchange>,
     ConnectInfo(fuse): ConnectInfo<Fuse>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let authorization = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let Ok(request) = Received::parse(body, authorization) else {
-        return (StatusCode::BAD_REQUEST, r#"{"error":{"message":"no chat completions request"}}"#)
-            .into_response();
-    };
+    let unreadable =
+        || (StatusCode::BAD_REQUEST, r#"{"error":{"message":"no request that I know"}}"#).into_response();
+    let Ok(spoken) = serde_json::from_slice::<serde_json::Value>(&body) else { return unreadable() };
+    if let Some((status, words)) = persona.refusal(&headers, &spoken) {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        return (status, words).into_response();
+    }
+    // Translated where it came on the other wire; else the very bytes that came.
+    let body = persona.translated(&spoken).map_or(body, Bytes::from);
+    let Ok(request) = Received::parse(body, authorization) else { return unreadable() };
     let reply = answer(&request);
-    let body = reply.body(&request, serial.fetch_add(1, Ordering::Relaxed));
+    let body = reply.body(&request, serial.fetch_add(1, Ordering::Relaxed), persona);
     if !reply.latency.is_zero() {
         tokio::time::sleep(reply.latency).await;
     }

@@ -111,8 +111,8 @@ fn a_model_that_ignores_it_exhausts_its_budget_and_leaves_the_guards_theirs() {
     let mut withheld = 0;
     while let Step::CallModel { call, .. } = play.next() {
         withheld += u32::from(call.tools == ToolOffer::Withheld);
-        let reply = Ok(Reply { text: None, calls: vec![wants(None, "query_logs")] });
-        play.run.apply_model(ModelResult { usage: USAGE, duration_ms: 1, reply });
+        let reply = Ok(Reply { text: None, calls: vec![wants(None, "query_logs")], ..Reply::default() });
+        play.run.apply_model(ModelResult::new(USAGE, 1, reply));
         let planned = play.run.planned_calls().unwrap().to_vec();
         play.tools_fail(&planned, 100);
     }
@@ -123,7 +123,7 @@ fn a_model_that_ignores_it_exhausts_its_budget_and_leaves_the_guards_theirs() {
 #[test]
 fn a_call_that_used_more_than_it_reserved_is_settled_and_ends_the_spending() {
     let mut play = asking("why?");
-    play.usage = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, estimated: false };
+    play.usage = Usage::counted(u64::MAX, u64::MAX);
     play.route("DIAGNOSIS");
     assert_eq!(
         (play.used().input_tokens, play.used().output_tokens),

@@ -171,7 +171,7 @@ fn a_run_can_be_ended_in_every_phase_and_no_late_result_revives_it() {
             }
             play.run.fail(FailureCode::RunCancelled);
             play.run.fail(FailureCode::DeadlineExceeded);
-            play.run.apply_model(ModelResult { usage: USAGE, duration_ms: 1, reply: says(SUPPORTED) });
+            play.run.apply_model(ModelResult::new(USAGE, 1, says(SUPPORTED)));
             play.run.apply_evidence(&full_store());
             play.run.apply_tools(vec![]);
             assert_eq!(play.failure(), FailureCode::RunCancelled, "{phase}");
@@ -199,7 +199,7 @@ fn a_released_run_can_not_be_failed_or_changed() {
     play.replies(Role::Review, says(SUPPORTED));
     let body = play.body(Outcome::Success);
     play.run.fail(FailureCode::RunCancelled);
-    play.run.apply_model(ModelResult { usage: USAGE, duration_ms: 1, reply: says(UNSUPPORTED) });
+    play.run.apply_model(ModelResult::new(USAGE, 1, says(UNSUPPORTED)));
     play.run.apply_evidence(&[]);
     play.run.apply_tools(vec![]);
     assert_eq!(play.body(Outcome::Success), body);
@@ -219,7 +219,7 @@ fn a_driver_that_asks_twice_ends_the_run() {
 #[test]
 fn a_result_that_nobody_asked_for_ends_the_run() {
     for (phase, mut play) in in_each_phase() {
-        play.run.apply_model(ModelResult { usage: USAGE, duration_ms: 1, reply: says(SUPPORTED) });
+        play.run.apply_model(ModelResult::new(USAGE, 1, says(SUPPORTED)));
         assert_eq!(play.failure(), FailureCode::Internal, "{phase}: a model result without a call");
     }
     for (phase, mut play) in in_each_phase() {

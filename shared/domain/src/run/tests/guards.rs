@@ -65,7 +65,7 @@ fn a_repair_that_is_refused_or_fails_becomes_a_fallback_without_sources() {
         ("note moved", changed(|d| d.limitations.caveats.insert(0, d.limitations.missing_info[0].clone()))),
         ("no draft", says("I can't.")),
         ("nothing", Ok(Reply::default())),
-        ("a tool call", Ok(Reply { text: None, calls: vec![wants(None, "query_logs")] })),
+        ("a tool call", Ok(Reply { text: None, calls: vec![wants(None, "query_logs")], ..Reply::default() })),
         ("timeout", Err(ModelFault::Timeout)),
         ("refusal", Err(ModelFault::Refused)),
     ];

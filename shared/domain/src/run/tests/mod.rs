@@ -22,7 +22,7 @@ use crate::tool::ToolErrorCode;
 pub(super) const SUPPORTED: &str = r#"{"verdict":"SUPPORTED","reason":"all shown"}"#;
 pub(super) const UNSUPPORTED: &str = r#"{"verdict":"UNSUPPORTED","reason":"REASON-MARKER says too much"}"#;
 /// What each model call of a play uses.
-pub(super) const USAGE: Usage = Usage { input_tokens: 900, output_tokens: 200, estimated: false };
+pub(super) const USAGE: Usage = Usage::counted(900, 200);
 
 /// The world around the run: fixed sizes, and a clock that only the test moves.
 #[derive(Clone, Copy)]
@@ -79,7 +79,7 @@ pub(super) fn wants(id: Option<&str>, tool: &str) -> RequestedCall {
 }
 
 pub(super) fn says(text: &str) -> Result<Reply, ModelFault> {
-    Ok(Reply { text: Some(text.to_owned()), calls: vec![] })
+    Ok(Reply { text: Some(text.to_owned()), calls: vec![], ..Reply::default() })
 }
 
 impl Play {
@@ -103,7 +103,7 @@ impl Play {
     pub fn replies(&mut self, role: Role, reply: Result<Reply, ModelFault>) -> Asked {
         let asked = self.asked();
         assert_eq!(asked.call.role, role);
-        self.run.apply_model(ModelResult { usage: self.usage, duration_ms: self.duration_ms, reply });
+        self.run.apply_model(ModelResult::new(self.usage, self.duration_ms, reply));
         asked
     }
 
@@ -113,7 +113,7 @@ impl Play {
 
     /// The agent asks for tools; what was planned.
     pub fn wants_tools(&mut self, calls: Vec<RequestedCall>) -> Vec<PlannedCall> {
-        self.replies(Role::Diagnose, Ok(Reply { text: None, calls }));
+        self.replies(Role::Diagnose, Ok(Reply { calls, ..Reply::default() }));
         match self.next() {
             Step::CallTools(planned) => planned,
             other => panic!("no tool round: {other:?}"),

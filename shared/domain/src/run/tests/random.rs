@@ -27,8 +27,13 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 fn reply(n: usize) -> Result<Reply, ModelFault> {
-    let call =
-        |id| Ok(Reply { text: None, calls: vec![wants(id, "query_logs"), wants(Some("logs"), "nonsense")] });
+    let call = |id| {
+        Ok(Reply {
+            text: None,
+            calls: vec![wants(id, "query_logs"), wants(Some("logs"), "nonsense")],
+            ..Reply::default()
+        })
+    };
     match n {
         0 => says(r#"{"intent":"DIAGNOSIS"}"#),
         1 => says(r#"{"intent":"KNOWLEDGE_QUERY"}"#),
@@ -66,12 +71,8 @@ fn act_on(play: &mut Play, act: &Act, step: Option<&Step>, seen: &mut Seen) {
     match act {
         Act::Reply(n, tokens) => {
             seen.supported |= matches!(step, Some(Step::Review { .. })) && *n == 5;
-            let usage = Usage {
-                input_tokens: u64::from(*tokens),
-                output_tokens: u64::from(*tokens) / 8,
-                estimated: false,
-            };
-            play.run.apply_model(ModelResult { usage, duration_ms: 1, reply: reply(*n) });
+            let usage = Usage::counted(u64::from(*tokens), u64::from(*tokens) / 8);
+            play.run.apply_model(ModelResult::new(usage, 1, reply(*n)));
         }
         Act::Tools(n) => {
             let result = |id: &str| match n {

@@ -40,11 +40,7 @@ fn a_bad_reply_is_asked_again_once_and_then_the_most_guarded_path_is_taken() {
         let first = play.replies(Role::Route, says(text)).user;
         let second = play.asked();
         assert_eq!((second.call.role, second.call.attempt, &second.user), (Role::Route, 2, &first), "{text}");
-        play.run.apply_model(ModelResult {
-            usage: USAGE,
-            duration_ms: 1,
-            reply: says(r#"{"intent":"SYSTEM_CHAT"}"#),
-        });
+        play.run.apply_model(ModelResult::new(USAGE, 1, says(r#"{"intent":"SYSTEM_CHAT"}"#)));
         assert_eq!(play.run.intent(), Some(Intent::SystemChat), "{text}");
 
         let mut play = asking("why?");
@@ -93,7 +89,10 @@ fn only_passing_faults_are_asked_again() {
 fn a_router_that_asks_for_a_tool_is_no_way_to_one() {
     let mut play = asking("why?");
     for _ in 0..2 {
-        play.replies(Role::Route, Ok(Reply { text: None, calls: vec![wants(None, "query_mysql")] }));
+        play.replies(
+            Role::Route,
+            Ok(Reply { text: None, calls: vec![wants(None, "query_mysql")], ..Reply::default() }),
+        );
         assert!(play.run.planned_calls().is_none());
     }
     assert_eq!(play.run.intent(), Some(Intent::Diagnosis));

@@ -109,7 +109,7 @@ async fn read_request(stream: &mut TcpStream) -> std::io::Result<()> {
 async fn exchange(response: CannedResponse) -> anyhow::Result<ModelResult> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let base_url = format!("http://{}/v1", listener.local_addr()?);
-    let endpoint = Endpoint { base_url, model: "m".to_owned(), api_key: Secret::default() };
+    let endpoint = Endpoint::new(base_url, "m", Secret::default());
     // The same response would come each time, so one attempt tells all.
     let client = HttpModel::with_policy(&endpoint, RetryPolicy { attempts: 1, ..RetryPolicy::default() })?;
     tokio::select! {
@@ -137,15 +137,23 @@ fn request() -> ModelRequest {
         })),
         max_output_tokens: 4096,
         timeout: PATIENCE,
+        provider: None,
     }
 }
 
 fn told(result: ModelResult) -> Value {
-    let usage = json!({
+    let mut usage = json!({
         "input": result.usage.input_tokens,
         "output": result.usage.output_tokens,
         "estimated": result.usage.estimated,
     });
+    for (name, count) in
+        [("cached", result.usage.cached_tokens), ("reasoning", result.usage.reasoning_tokens)]
+    {
+        if count > 0 {
+            usage[name] = count.into();
+        }
+    }
     match result.reply {
         Err(fault) => json!({
             "result": "error", "calls": [], "code": fault.as_str(),
@@ -155,7 +163,11 @@ fn told(result: ModelResult) -> Value {
             let mut ids = CallIds::default();
             let calls: Vec<Value> = reply.calls.into_iter().map(|call| told_call(&mut ids, call)).collect();
             let result = if calls.is_empty() { "text" } else { "calls" };
-            json!({ "result": result, "calls": calls, "text": reply.text, "usage": usage })
+            let mut told = json!({ "result": result, "calls": calls, "text": reply.text, "usage": usage });
+            if let Some(finish) = reply.finish {
+                told["finish"] = finish.as_str().into();
+            }
+            told
         }
     }
 }

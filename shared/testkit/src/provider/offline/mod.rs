@@ -24,6 +24,7 @@ use std::sync::Arc;
 use domain::model::Role;
 use serde_json::{Value, json};
 
+use super::persona::Persona;
 use super::reply::Reply;
 use super::request::Received;
 use super::server::ModelServer;
@@ -34,7 +35,7 @@ pub const MODEL_NAME: &str = "superbiz-offline-demo";
 /// The offline model as a server on loopback: `port`, or a free one if that is 0. It keeps nothing it was
 /// sent.
 pub async fn serve(port: u16) -> io::Result<ModelServer> {
-    ModelServer::start(port, Arc::new(answer)).await
+    ModelServer::start(port, Persona::Plain, Arc::new(answer)).await
 }
 
 /// The reply to one request.

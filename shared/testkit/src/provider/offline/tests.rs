@@ -38,7 +38,8 @@ fn ask(role: &str, messages: &[Value], tool_choice: Option<&str>) -> Value {
     }
     let request = Received::parse(Bytes::from(body.to_string()), None).unwrap();
     let response: Value =
-        serde_json::from_str(&answer(&request).body(&request, messages.len() as u64)).unwrap();
+        serde_json::from_str(&answer(&request).body(&request, messages.len() as u64, Persona::Plain))
+            .unwrap();
     assert_eq!(response["model"], MODEL_NAME);
     response["choices"][0]["message"].clone()
 }
