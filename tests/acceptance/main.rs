@@ -15,5 +15,6 @@ mod injections;
 mod leaks;
 mod lifecycle;
 mod outcomes;
+mod providers;
 mod scenarios;
 mod world;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use agent::boundary::chain;
 use agent::ports::StoreError;
 use app::connect::ApiApp;
+use app::model_check::ModelState;
 use http::{Response, StatusCode};
 use lambda_http::Body;
 use serde_json::{Value, json};
@@ -17,12 +18,14 @@ const PING_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub async fn ready(app: &ApiApp) -> Response<Body> {
     let runs = &app.runs;
-    let (ledger, canonical, control) = tokio::join!(
+    let (ledger, canonical, control, models) = tokio::join!(
         ping("ledger", runs.ledger.ping()),
         ping("canonical_store", runs.canonical.ping()),
         ping("run_control", runs.control.ping()),
+        app.model.states(),
     );
-    let dependencies = [ledger, canonical, control];
+    let mut dependencies = vec![ledger, canonical, control];
+    dependencies.extend(models.into_iter().map(model));
     let ok = dependencies.iter().all(|d| d["status"] == "ok");
     let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     handler::json(
@@ -44,6 +47,19 @@ async fn ping(name: &str, ping: impl Future<Output = Result<(), StoreError>>) ->
             false
         }
     };
-    let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    json!({ "name": name, "status": if answered { "ok" } else { "unavailable" }, "latency_ms": latency_ms })
+    entry(name, answered, started.elapsed())
+}
+
+/// A provider that can't be used is told with the reason: an operator's configuration is the likely one.
+fn model(state: ModelState) -> Value {
+    let mut told = entry(state.name, state.trouble.is_none(), state.latency);
+    if let Some(trouble) = state.trouble {
+        told["detail"] = trouble.into();
+    }
+    told
+}
+
+fn entry(name: &str, ok: bool, latency: Duration) -> Value {
+    let latency_ms = u64::try_from(latency.as_millis()).unwrap_or(u64::MAX);
+    json!({ "name": name, "status": if ok { "ok" } else { "unavailable" }, "latency_ms": latency_ms })
 }

@@ -14,19 +14,30 @@ pub use model::{ModelConfig, Provider};
 /// What a function needs; what it does not need is not required of its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    pub model: bool,
+    pub model: ModelUse,
     pub callers: bool,
 }
 
+/// What a function does with the model provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelUse {
+    Calls,
+    /// Tells whether it can be used; a faulty configuration is what it has to tell, and stops nothing.
+    Reports,
+    Nothing,
+}
+
 impl Needs {
-    pub const CHAT: Self = Self { model: true, callers: true };
-    pub const API: Self = Self { model: false, callers: true };
-    pub const MAINTENANCE: Self = Self { model: false, callers: false };
+    pub const CHAT: Self = Self { model: ModelUse::Calls, callers: true };
+    pub const API: Self = Self { model: ModelUse::Reports, callers: true };
+    pub const MAINTENANCE: Self = Self { model: ModelUse::Nothing, callers: false };
 }
 
 #[derive(Debug, Clone)]
 pub struct Config {
     pub model: Option<ModelConfig>,
+    /// What is wrong with the model's configuration, where that is only reported.
+    pub model_faults: Vec<String>,
     pub run: RunConfig,
     pub stores: StoresConfig,
     pub authenticator: Option<Authenticator>,
@@ -78,8 +89,16 @@ impl Config {
     /// Reads from any source of variables.
     pub fn read(needs: Needs, get: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidConfig> {
         let mut env = Reader { get, faults: Vec::new() };
+        let mut model_env = Reader { get, faults: Vec::new() };
+        let model = match needs.model {
+            ModelUse::Calls => model::read(&mut env),
+            // A function that only tells of the model can do without it.
+            ModelUse::Reports if env.optional("MODEL_BASE_URL").is_some() => model::read(&mut model_env),
+            ModelUse::Reports | ModelUse::Nothing => None,
+        };
         let config = Self {
-            model: if needs.model { model::read(&mut env) } else { None },
+            model,
+            model_faults: model_env.faults,
             run: RunConfig {
                 timeout: env.seconds("RUN_TIMEOUT_SECONDS", 110),
                 finalise_reserve: env.seconds("FINALISE_RESERVE_SECONDS", 5),

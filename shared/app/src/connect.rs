@@ -23,6 +23,7 @@ use tools::mysql::{BusinessDatabase, MysqlTool, TableNote};
 use crate::config::{Config, ModelConfig, Provider, RunConfig, StoresConfig};
 use crate::data_sources::{self, DataSources, Database, LogKind};
 use crate::library::Library;
+use crate::model_check::ModelCheck;
 
 /// Assembles what each function needs.
 pub struct App;
@@ -41,6 +42,7 @@ pub struct ApiApp {
     pub library: Library,
     pub feedback: Arc<dyn FeedbackStore>,
     pub authenticator: Authenticator,
+    pub model: ModelCheck,
 }
 
 /// The maintenance function's parts.
@@ -104,7 +106,8 @@ impl App {
         let library = Library::new(documents.clone(), Searcher::new(documents), clock.clone());
         let feedback = Arc::new(ledger.clone());
         let runs = Runs { ledger: Arc::new(ledger), canonical, control, clock };
-        Ok(ApiApp { runs, library, feedback, authenticator: authenticator(config)? })
+        let model = ModelCheck::new(config);
+        Ok(ApiApp { runs, library, feedback, authenticator: authenticator(config)?, model })
     }
 
     pub fn maintenance(config: &Config) -> anyhow::Result<MaintenanceApp> {

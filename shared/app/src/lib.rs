@@ -4,6 +4,7 @@ pub mod config;
 pub mod connect;
 pub mod data_sources;
 pub mod library;
+pub mod model_check;
 pub mod telemetry;
 
 pub use config::{Config, Needs};

@@ -17,6 +17,7 @@ use crate::endpoint::{Endpoint, InvalidEndpoint, Secret};
 use crate::faults;
 use crate::openai::{self, Intake, Reading};
 use crate::price::Price;
+use crate::probe::{self, Trouble};
 use crate::profile::{KeyHeader, Profile};
 use crate::retry::{Exchange, RetryPolicy, exchanges};
 use crate::transport::{NoReply, Opened, Transport};
@@ -106,6 +107,19 @@ impl HttpModel {
 
     fn learn(&self, dialect: Dialect) {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
+    }
+
+    /// Asks for one word, once, and says what is wrong if none comes.
+    pub async fn probe(&self, timeout: Duration) -> Result<(), Trouble> {
+        let request = probe::request(timeout);
+        let Ok(exchange) = tokio::time::timeout(timeout, self.exchange(&request)).await else {
+            return Err(Trouble::Silent);
+        };
+        match (exchange.not_sent, exchange.reply) {
+            (Some(trouble), _) => Err(trouble),
+            (None, Err(fault)) => probe::trouble(fault).map_or(Ok(()), Err),
+            (None, Ok(_)) => Ok(()),
+        }
     }
 
     /// One exchange; a refusal that is only about spelling is answered at once in the other spelling.
@@ -214,24 +228,25 @@ fn estimated_input(body: &Bytes) -> u64 {
 
 /// The provider did no work.
 fn refused(fault: ModelFault) -> Exchange {
-    Exchange { reply: Err(fault), usage: Usage::default(), retry_after: None }
+    Exchange { reply: Err(fault), usage: Usage::default(), retry_after: None, not_sent: None }
 }
 
 fn unanswered(cause: NoReply, sent: u64) -> Exchange {
     let fault = match cause {
-        NoReply::NotSent | NoReply::Lost => ModelFault::Transport,
+        NoReply::NotSent(_) | NoReply::Lost => ModelFault::Transport,
         NoReply::TooLarge => ModelFault::ParseError,
         // Nothing that waiting would mend.
         NoReply::NoClient => ModelFault::BadRequest,
     };
     let input_tokens = if matches!(cause, NoReply::Lost | NoReply::TooLarge) { sent } else { 0 };
     let usage = Usage { estimated: input_tokens > 0, ..Usage::counted(input_tokens, 0) };
-    Exchange { reply: Err(fault), usage, retry_after: None }
+    let not_sent = if let NoReply::NotSent(trouble) = cause { Some(trouble) } else { None };
+    Exchange { usage, not_sent, ..refused(fault) }
 }
 
 /// The provider has probably read the request, and nothing more is known.
 fn silent(sent: u64) -> Exchange {
-    Exchange { reply: Err(ModelFault::Timeout), usage: Usage::estimated(sent, 0), retry_after: None }
+    Exchange { usage: Usage::estimated(sent, 0), ..refused(ModelFault::Timeout) }
 }
 
 fn answered(reading: Reading, retry_after: Option<Duration>, sent: u64) -> Exchange {
@@ -244,7 +259,7 @@ fn answered(reading: Reading, retry_after: Option<Duration>, sent: u64) -> Excha
         reasoning_tokens: reasoning_tokens.unwrap_or_default(),
         estimated: input_tokens.is_none() || output_tokens.is_none(),
     };
-    Exchange { reply: read, usage, retry_after }
+    Exchange { reply: read, usage, retry_after, not_sent: None }
 }
 
 fn estimated_output(reply: &Reply) -> u64 {

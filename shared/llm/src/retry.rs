@@ -7,6 +7,8 @@ use domain::model::{ModelFault, ModelResult, Reply, Usage};
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use tokio::time::Instant;
 
+use crate::probe::Trouble;
+
 /// A day is more than any call has; it keeps sums in range.
 pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(86_400);
 
@@ -49,6 +51,8 @@ pub(crate) struct Exchange {
     /// What it cost; nothing when the provider refused the request.
     pub usage: Usage,
     pub retry_after: Option<Duration>,
+    /// Why there was no connection, if there was none.
+    pub not_sent: Option<Trouble>,
 }
 
 /// Whether the same request may well succeed a moment later.
@@ -155,7 +159,7 @@ mod tests {
 
     fn failing(fault: ModelFault, retry_after: Option<Duration>) -> Exchange {
         let usage = Usage::estimated(10, 0);
-        Exchange { reply: Err(fault), usage, retry_after }
+        Exchange { reply: Err(fault), usage, retry_after, not_sent: None }
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RE
 use reqwest::{Client, Response, redirect};
 use url::Url;
 
+use crate::probe::{self, Trouble};
 use crate::retry;
 
 /// Bytes of one stream that are read at most, envelopes included.
@@ -42,7 +43,7 @@ pub(crate) struct Opened {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoReply {
     /// No connection: the request was certainly not processed.
-    NotSent,
+    NotSent(Trouble),
     /// The connection broke after that; the provider may have done the work.
     Lost,
     /// More bytes than any reply may have.
@@ -114,7 +115,7 @@ fn build(https: bool) -> Option<Client> {
 }
 
 fn no_reply(error: reqwest::Error) -> NoReply {
-    if error.is_connect() { NoReply::NotSent } else { NoReply::Lost }
+    if error.is_connect() { NoReply::NotSent(probe::of_connection(&error)) } else { NoReply::Lost }
 }
 
 async fn bounded_body(mut response: Response) -> Result<Bytes, NoReply> {
