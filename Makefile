@@ -47,6 +47,7 @@ bench: ## figures of the standard run; writes target/bench.json
 	cargo bench -q -p acceptance --bench standard_run
 	cargo bench -q -p acceptance --bench log_search
 	cargo bench -q -p acceptance --bench knowledge
+	cargo bench -q -p acceptance --bench provider_stream
 
 package: ## deployable arm64 (or x86-64) zips in target/lambda, sizes printed
 	@.ci/setup lambda
