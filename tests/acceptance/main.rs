@@ -8,6 +8,7 @@
 
 mod alerts;
 mod api;
+mod callers;
 mod cloudwatch;
 mod documents;
 mod front_door;

@@ -8,7 +8,7 @@ use lambda_http::{Body, Request, RequestExt};
 use serde_json::Value;
 
 use crate::routes::{Access, Route};
-use crate::{documents, feedback, health, page, runs};
+use crate::{documents, feedback, health, keys, page, quality, runs};
 
 pub async fn handle(app: &ApiApp, request: &Request) -> Response<Body> {
     answer(app, request).await.unwrap_or_else(|problem| problem.response(Body::from))
@@ -21,9 +21,9 @@ async fn answer(app: &ApiApp, request: &Request) -> Result<Response<Body>, Probl
     let route = Route::find(request.method(), request.raw_http_path())?;
     let caller = match route.access() {
         Access::Open => None,
-        Access::Caller => Some(app.authenticator.caller(request.headers())?),
+        Access::Caller => Some(app.authenticator.caller(request.headers()).await?),
         Access::Scope(scope) => {
-            let caller = app.authenticator.caller(request.headers())?;
+            let caller = app.authenticator.caller(request.headers()).await?;
             caller.require(scope)?;
             Some(caller)
         }
@@ -48,6 +48,10 @@ async fn answer(app: &ApiApp, request: &Request) -> Result<Response<Body>, Probl
         (Route::Document(id), Some(_)) => documents::read(app, &id, headers).await,
         (Route::PutDocument(id), Some(_)) => documents::put(app, &id, headers, body).await,
         (Route::RemoveDocument(id), Some(_)) => documents::remove(app, &id, headers).await,
+        (Route::Quality, Some(_)) => quality::read(app, value("from"), value("to")).await,
+        (Route::Keys, Some(_)) => keys::list(app).await,
+        (Route::AddKey, Some(_)) => keys::create(app, headers, body).await,
+        (Route::RevokeKey(id), Some(_)) => keys::revoke(app, &id).await,
         (Route::Search, Some(_)) => documents::search(app, value("q"), value("top_k")).await,
         // The route asked for a caller and nobody was named: nobody gets in.
         (_, None) => Err(Problem::new(edge::problem::Code::Unauthenticated, "say who you are")),

@@ -4,7 +4,9 @@ mod documents;
 mod feedback;
 mod handler;
 mod health;
+mod keys;
 mod page;
+mod quality;
 mod routes;
 mod runs;
 

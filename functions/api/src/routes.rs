@@ -23,6 +23,10 @@ pub enum Route {
     PutDocument(String),
     RemoveDocument(String),
     Search,
+    Quality,
+    Keys,
+    AddKey,
+    RevokeKey(String),
 }
 
 /// What a route asks of its caller.
@@ -52,6 +56,7 @@ impl Route {
             Self::AddDocument | Self::PutDocument(_) | Self::RemoveDocument(_) => {
                 Access::Scope(Scope::DocumentsWrite)
             }
+            Self::Quality | Self::Keys | Self::AddKey | Self::RevokeKey(_) => Access::Scope(Scope::Admin),
         }
     }
 
@@ -95,9 +100,20 @@ impl Route {
                 ("GET, HEAD, PUT, DELETE", routes)
             }
             ["api", "search"] => get(Self::Search),
+            ["api", "quality"] => get(Self::Quality),
+            ["api", "keys"] => {
+                ("GET, HEAD, POST", vec![(Method::GET, Self::Keys), (Method::POST, Self::AddKey)])
+            }
+            ["api", "keys", id] if is_key_id(id) => {
+                ("DELETE", vec![(Method::DELETE, Self::RevokeKey((*id).to_owned()))])
+            }
             _ => return Err(Problem::not_found()),
         })
     }
+}
+
+fn is_key_id(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]
@@ -137,7 +153,7 @@ mod tests {
     /// Every endpoint and what it asks of its caller.
     #[test]
     fn every_endpoint_has_its_rule() {
-        let (chat, write) = (Access::Scope(Scope::Chat), Access::Scope(Scope::DocumentsWrite));
+        let [chat, write, admin] = Scope::ALL.map(Access::Scope);
         let run = |end: &str| format!("/api/runs/{ID}{end}");
         let table = [
             (Method::GET, "/".to_owned(), Access::Open),
@@ -156,6 +172,10 @@ mod tests {
             (Method::POST, "/api/documents".to_owned(), write),
             (Method::PUT, "/api/documents/a".to_owned(), write),
             (Method::DELETE, "/api/documents/a".to_owned(), write),
+            (Method::GET, "/api/quality".to_owned(), admin),
+            (Method::GET, "/api/keys".to_owned(), admin),
+            (Method::POST, "/api/keys".to_owned(), admin),
+            (Method::DELETE, "/api/keys/0123456789ab".to_owned(), admin),
         ];
         for (method, path, access) in table {
             assert_eq!(Route::find(&method, &path).unwrap().access(), access, "{method} {path}");

@@ -33,7 +33,7 @@ async fn answer(app: &ChatApp, request: Request) -> Result<Response<StreamBody>,
     if request.method() == Method::OPTIONS {
         return Ok(preflight());
     }
-    let caller = app.authenticator.caller(request.headers())?;
+    let caller = app.authenticator.caller(request.headers()).await?;
     caller.require(Scope::Chat)?;
     let ask = read_ask(request.method(), request.headers(), request.body())?;
     let limits =
@@ -43,6 +43,7 @@ async fn answer(app: &ChatApp, request: Request) -> Result<Response<StreamBody>,
         session_id: ask.session_id,
         idempotency_key: ask.idempotency_key,
         caller: caller.id,
+        quota: caller.quota,
         limits,
     };
     let started = app.chat.start(question).await.map_err(|refused| {

@@ -10,6 +10,7 @@ use domain::release::Outcome;
 use crate::context::TimeLimits;
 use crate::ports::StoreError;
 use crate::ports::ledger::RunRow;
+use crate::ports::run_control::CallerLimits;
 
 /// A question that may become a run.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct Question {
     pub session_id: Option<SessionId>,
     pub idempotency_key: Option<String>,
     pub caller: CallerId,
+    /// What this caller may use.
+    pub quota: CallerLimits,
     pub limits: TimeLimits,
 }
 

@@ -14,6 +14,7 @@ use crate::boundary::chain;
 use crate::cancel;
 use crate::context::RunContext;
 use crate::ports::ledger::{CommitOutcome, TerminalCommit, TerminalState};
+use crate::ports::run_control::Spent;
 use crate::progress::Progress;
 use crate::supervise::Chat;
 
@@ -37,8 +38,9 @@ impl Chat {
             failure(ctx.run_id, FailureCode::Internal)
         });
         progress.must(told);
-        self.settle(ctx, audit).await;
         let budget = run.budget_used();
+        let tokens = budget.input_tokens.saturating_add(budget.output_tokens);
+        self.settle(ctx, audit, Spent { at: ctx.now(), tokens }).await;
         tracing::info!(
             run.id = %ctx.run_id, run.status = status.as_str(), run.elapsed_ms = ctx.elapsed_ms(),
             budget.model_calls = budget.model_calls, budget.tool_calls = budget.tool_calls,
@@ -103,8 +105,8 @@ impl Chat {
         }
     }
 
-    async fn settle(&self, ctx: &RunContext, audit: &Audit) {
-        let release = self.control.release(ctx.run_id, &ctx.session_id, &ctx.caller, ctx.now());
+    async fn settle(&self, ctx: &RunContext, audit: &Audit, spent: Spent) {
+        let release = self.control.release(ctx.run_id, &ctx.session_id, &ctx.caller, spent);
         let both = async { tokio::join!(audit.flush(), release).1 };
         match AssertUnwindSafe(ctx.finalise(Duration::ZERO, both)).catch_unwind().await {
             Ok(Some(Ok(()))) => {}

@@ -145,7 +145,6 @@ impl World {
             control: self.control.clone(),
             clock: self.clock.clone(),
             budget: self.budget,
-            caller_limits: CallerLimits::default(),
             tasks: self.tasks.clone(),
         })
     }
@@ -156,6 +155,7 @@ impl World {
             session_id: None,
             idempotency_key: None,
             caller: caller("alice"),
+            quota: CallerLimits::default(),
             limits: self.limits,
         }
     }

@@ -22,7 +22,7 @@ use crate::audit::Audit;
 use crate::boundary::chain;
 use crate::context::RunContext;
 use crate::ports::ledger::NewRun;
-use crate::ports::run_control::{Admission, AdmissionRequest, CallerLimits};
+use crate::ports::run_control::{Admission, AdmissionRequest};
 use crate::ports::{Clock, Ledger, RunControl, StoreError};
 use crate::progress::Progress;
 use crate::run::{Drive, Engine};
@@ -40,7 +40,6 @@ pub struct Chat {
     pub control: Arc<dyn RunControl>,
     pub clock: Arc<dyn Clock>,
     pub budget: BudgetLimits,
-    pub caller_limits: CallerLimits,
     /// Owns each run's task: a run whose stream was dropped finishes (or is cancelled) under it. A process that is ended
     /// takes its runs along; the sweep ends them.
     pub tasks: TaskTracker,
@@ -108,7 +107,7 @@ impl Chat {
             idempotency_key: question.idempotency_key.clone(),
             now: ctx.now(),
             lease_until: ctx.now() + Duration::from_millis(ctx.time_limit_ms()) + LEASE_SLACK,
-            limits: self.caller_limits,
+            limits: question.quota,
         };
         let admitted = in_time(self.control.admit(&request)).await;
         if admitted.is_err() {

@@ -1,5 +1,6 @@
 //! The environment, read and checked once at start; every fault is reported together.
 
+mod callers;
 mod model;
 mod prices;
 
@@ -7,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::budget::BudgetLimits;
-use edge::auth::Authenticator;
 
+pub use callers::{AuthMode, CallersConfig};
 pub use model::{ModelConfig, Provider};
 
 /// What a function needs; what it does not need is not required of its environment.
@@ -40,9 +41,11 @@ pub struct Config {
     pub model_faults: Vec<String>,
     pub run: RunConfig,
     pub stores: StoresConfig,
-    pub authenticator: Option<Authenticator>,
+    pub callers: Option<CallersConfig>,
     /// The file that declares log sources and business databases; none means that only runbooks can be searched.
     pub data_sources: Option<PathBuf>,
+    /// How long the ledger keeps ended runs.
+    pub retention: Duration,
 }
 
 #[derive(Debug, Clone)]
@@ -77,9 +80,6 @@ pub struct InvalidConfig {
     pub faults: Vec<String>,
 }
 
-/// Variables that real Lambda sets and local emulators don't.
-const LAMBDA_MARKS: [&str; 3] = ["AWS_EXECUTION_ENV", "AWS_LAMBDA_INITIALIZATION_TYPE", "LAMBDA_TASK_ROOT"];
-
 impl Config {
     #[expect(clippy::disallowed_methods, reason = "the one reader of the environment")]
     pub fn from_env(needs: Needs) -> Result<Self, InvalidConfig> {
@@ -111,8 +111,9 @@ impl Config {
                 run_control_table: env.or("RUN_CONTROL_TABLE", "superbiz-run-control"),
                 dynamodb_endpoint: env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
             },
-            authenticator: if needs.callers { authenticator(&mut env) } else { None },
+            callers: if needs.callers { callers::read(&mut env) } else { None },
             data_sources: env.optional("DATA_SOURCES").map(PathBuf::from),
+            retention: Duration::from_secs(env.number("RETENTION_DAYS", 90, 1).saturating_mul(24 * 60 * 60)),
         };
         if env.faults.is_empty() { Ok(config) } else { Err(InvalidConfig { faults: env.faults }) }
     }
@@ -196,23 +197,6 @@ fn on_disconnect(env: &mut Reader<'_>) -> OnDisconnect {
             OnDisconnect::Finish
         }
     }
-}
-
-fn authenticator(env: &mut Reader<'_>) -> Option<Authenticator> {
-    let on_lambda = LAMBDA_MARKS.iter().any(|mark| env.optional(mark).is_some());
-    let allowed = env.or("ALLOW_ANONYMOUS", "false") == "true";
-    match env.or("AUTH_MODE", "").as_str() {
-        "none" if on_lambda && !allowed => {
-            env.faults.push("AUTH_MODE=none is refused on Lambda; it would open the service to everybody (ALLOW_ANONYMOUS=true to do that)".to_owned());
-        }
-        "none" => return Authenticator::anonymous().ok(),
-        "api_key" | "oidc" => {
-            env.faults.push("AUTH_MODE=api_key and oidc are not available in this version".to_owned())
-        }
-        "" => env.faults.push("AUTH_MODE is not set; set none for local development".to_owned()),
-        _ => env.faults.push("AUTH_MODE must be api_key, oidc or none".to_owned()),
-    }
-    None
 }
 
 #[cfg(test)]

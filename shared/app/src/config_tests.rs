@@ -82,14 +82,29 @@ fn all_faults_are_told_together() {
 
 #[test]
 fn a_deployed_function_without_a_working_mode_refuses_to_start() {
-    for mark in LAMBDA_MARKS {
+    for mark in ["AWS_EXECUTION_ENV", "AWS_LAMBDA_INITIALIZATION_TYPE", "LAMBDA_TASK_ROOT"] {
         let deployed = [LOCAL.as_slice(), &[(mark, "AWS_Lambda_provided.al2023")]].concat();
         assert!(read(Needs::CHAT, &deployed).is_err(), "{mark}");
         let allowed = [deployed.as_slice(), &[("ALLOW_ANONYMOUS", "true")]].concat();
         assert!(read(Needs::CHAT, &allowed).is_ok());
     }
     assert!(read(Needs::API, &[]).is_err(), "no mode at all");
-    assert!(read(Needs::API, &[("AUTH_MODE", "oidc")]).is_err());
+    let oidc = |issuer: &str, audience: &str| {
+        read(Needs::API, &[("AUTH_MODE", "oidc"), ("OIDC_ISSUER", issuer), ("OIDC_AUDIENCE", audience)])
+    };
+    assert!(oidc("", "a").unwrap_err().to_string().contains("OIDC_ISSUER must be"));
+    assert!(oidc("https://issuer.example/", "").unwrap_err().to_string().contains("OIDC_AUDIENCE must be"));
+    assert!(matches!(oidc("https://issuer.example/", "a").unwrap().callers.unwrap().mode, AuthMode::Oidc(_)));
+}
+
+#[test]
+fn callers_have_limits_that_can_be_set() {
+    let pairs = [("AUTH_MODE", "api_key"), ("CALLER_TOKENS_PER_DAY", "7"), ("LAMBDA_TASK_ROOT", "/var/task")];
+    let callers = read(Needs::API, &pairs).unwrap().callers.unwrap();
+    assert_eq!((callers.mode, callers.quota.tokens_per_day), (AuthMode::ApiKey, 7));
+    assert_eq!(callers.quota.concurrent_runs, 10);
+    let faults = read(Needs::API, &[("AUTH_MODE", "none"), ("CALLER_RUNS_PER_MINUTE", "0")]).unwrap_err();
+    assert!(faults.to_string().contains("CALLER_RUNS_PER_MINUTE must be a whole number of at least 1"));
 }
 
 #[test]

@@ -2,26 +2,27 @@
 //! at their first use, so that a cold start costs what its first event needs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::boundary::ToolBoundary;
-use agent::ports::run_control::CallerLimits;
 use agent::ports::{
-    CanonicalStore, Clock, EvidenceTool, FeedbackStore, Ledger, Model, RunControl, SystemClock,
+    CanonicalStore, Clock, EvidenceTool, FeedbackStore, Ledger, Model, QualityStore, RunControl, SystemClock,
 };
 use agent::prompts::Prompts;
 use agent::run::Engine;
 use agent::runs::Runs;
 use agent::supervise::Chat;
 use anyhow::Context;
-use edge::auth::Authenticator;
+use edge::auth::{Authenticator, KeyRing, Oidc};
 use tokio_util::task::TaskTracker;
 use tools::knowledge::{KnowledgeTool, Searcher};
 use tools::logs::cloudwatch::{CloudWatchSource, LogGroup};
 use tools::logs::{FolderSource, LogSource, LogsTool};
 use tools::mysql::{BusinessDatabase, MysqlTool, TableNote};
 
-use crate::config::{Config, ModelConfig, Provider, RunConfig, StoresConfig};
+use crate::config::{AuthMode, Config, ModelConfig, Provider, RunConfig, StoresConfig};
 use crate::data_sources::{self, DataSources, Database, LogKind};
+use crate::keys::Keys;
 use crate::library::Library;
 use crate::model_check::ModelCheck;
 
@@ -41,14 +42,18 @@ pub struct ApiApp {
     pub runs: Runs,
     pub library: Library,
     pub feedback: Arc<dyn FeedbackStore>,
+    pub keys: Keys,
+    pub quality: Arc<dyn QualityStore>,
     pub authenticator: Authenticator,
     pub model: ModelCheck,
 }
 
 /// The maintenance function's parts.
 pub struct MaintenanceApp {
+    pub keys: Keys,
     ledger: stores::SqlLedger,
     clock: Arc<dyn Clock>,
+    retention: Duration,
 }
 
 struct Stores {
@@ -83,38 +88,35 @@ impl App {
             control: control.clone(),
             model_timeout: model.timeout,
         };
+        let authenticator = authenticator(config, &ledger, &clock)?;
         let chat = Chat {
             engine,
             ledger: Arc::new(ledger),
             control,
             clock: clock.clone(),
             budget: config.run.budget,
-            caller_limits: CallerLimits::default(),
             tasks: TaskTracker::new(),
         };
-        Ok(ChatApp {
-            chat: Arc::new(chat),
-            authenticator: authenticator(config)?,
-            run: config.run.clone(),
-            clock,
-        })
+        Ok(ChatApp { chat: Arc::new(chat), authenticator, run: config.run.clone(), clock })
     }
 
     pub fn api(config: &Config) -> anyhow::Result<ApiApp> {
         let Stores { ledger, canonical, control, clock } = stores(&config.stores)?;
         let documents = Arc::new(ledger.clone());
         let library = Library::new(documents.clone(), Searcher::new(documents), clock.clone());
-        let feedback = Arc::new(ledger.clone());
+        let authenticator = authenticator(config, &ledger, &clock)?;
+        let keys = Keys::new(Arc::new(ledger.clone()), clock.clone());
+        let (feedback, quality) = (Arc::new(ledger.clone()), Arc::new(ledger.clone()));
         let runs = Runs { ledger: Arc::new(ledger), canonical, control, clock };
         let model = ModelCheck::new(config);
-        Ok(ApiApp { runs, library, feedback, authenticator: authenticator(config)?, model })
+        Ok(ApiApp { runs, library, feedback, keys, quality, authenticator, model })
     }
 
     pub fn maintenance(config: &Config) -> anyhow::Result<MaintenanceApp> {
-        Ok(MaintenanceApp {
-            ledger: stores::SqlLedger::connect_lazy(&config.stores.database_url)?,
-            clock: Arc::new(SystemClock),
-        })
+        let ledger = stores::SqlLedger::connect_lazy(&config.stores.database_url)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let keys = Keys::new(Arc::new(ledger.clone()), clock.clone());
+        Ok(MaintenanceApp { keys, ledger, clock, retention: config.retention })
     }
 }
 
@@ -132,6 +134,22 @@ impl MaintenanceApp {
         }
         Ok(swept.len())
     }
+
+    /// Deletes runs older than the retention, in batches until `enough` are gone; returns how many. More may be left if it is that
+    /// many.
+    pub async fn retain(&self, enough: u32) -> anyhow::Result<u32> {
+        let before = self.clock.now() - self.retention;
+        let mut deleted = 0;
+        while deleted < enough {
+            let batch =
+                self.ledger.retain(before, enough - deleted).await.context("old runs were not deleted")?;
+            if batch == 0 {
+                break;
+            }
+            deleted += batch;
+        }
+        Ok(deleted)
+    }
 }
 
 fn stores(config: &StoresConfig) -> anyhow::Result<Stores> {
@@ -146,8 +164,21 @@ fn stores(config: &StoresConfig) -> anyhow::Result<Stores> {
     })
 }
 
-fn authenticator(config: &Config) -> anyhow::Result<Authenticator> {
-    config.authenticator.clone().context("no way to tell callers apart is configured")
+fn authenticator(
+    config: &Config,
+    ledger: &stores::SqlLedger,
+    clock: &Arc<dyn Clock>,
+) -> anyhow::Result<Authenticator> {
+    let callers = config.callers.as_ref().context("no way to tell callers apart is configured")?;
+    Ok(match &callers.mode {
+        AuthMode::Anonymous => Authenticator::anonymous(callers.quota)?,
+        AuthMode::ApiKey => {
+            Authenticator::ApiKey(KeyRing::new(Arc::new(ledger.clone()), clock.clone(), callers.quota))
+        }
+        AuthMode::Oidc(provider) => {
+            Authenticator::Oidc(Oidc::new(provider.clone(), clock.clone(), callers.quota))
+        }
+    })
 }
 
 /// The tools that have something to read: runbooks always, logs and databases as configured.

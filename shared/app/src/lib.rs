@@ -3,6 +3,7 @@
 pub mod config;
 pub mod connect;
 pub mod data_sources;
+pub mod keys;
 pub mod library;
 pub mod model_check;
 pub mod telemetry;

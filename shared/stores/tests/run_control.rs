@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agent::ports::StoreError;
-use agent::ports::run_control::{Admission, AdmissionRequest, CallerLimits, RunControl};
+use agent::ports::run_control::{Admission, AdmissionRequest, CallerLimits, RunControl, Spent};
 use domain::ids::{CallerId, RunId, SessionId};
 use stores::DynamoRunControl;
 use stores::run_control::Endpoint;
@@ -30,6 +30,10 @@ fn noon() -> OffsetDateTime {
     OffsetDateTime::from_unix_timestamp(1_800_000_000).unwrap()
 }
 
+fn spent(tokens: u64) -> Spent {
+    Spent { at: noon(), tokens }
+}
+
 fn request(n: u32, session_id: &str) -> AdmissionRequest {
     AdmissionRequest {
         run_id: run(n),
@@ -38,7 +42,7 @@ fn request(n: u32, session_id: &str) -> AdmissionRequest {
         idempotency_key: None,
         now: noon(),
         lease_until: noon() + Duration::seconds(120),
-        limits: CallerLimits { concurrent_runs: 1000, runs_per_minute: u32::MAX },
+        limits: CallerLimits { concurrent_runs: 1000, runs_per_minute: u32::MAX, tokens_per_day: u64::MAX },
     }
 }
 
@@ -74,10 +78,10 @@ async fn a_session_is_busy_until_release_or_until_its_lease_ends() {
     assert_eq!(control.admit(&request(2, "other")).await.unwrap(), Admission::Admitted);
 
     // A stranger's release changes nothing; the owner's frees; both may be repeated.
-    control.release(run(3), &session("s"), &caller("alice"), noon()).await.unwrap();
+    control.release(run(3), &session("s"), &caller("alice"), spent(0)).await.unwrap();
     assert_eq!(control.admit(&request(4, "s")).await.unwrap(), Admission::SessionBusy { run_id: run(1) });
     for _ in 0..2 {
-        control.release(run(1), &session("s"), &caller("alice"), noon()).await.unwrap();
+        control.release(run(1), &session("s"), &caller("alice"), spent(0)).await.unwrap();
     }
     assert_eq!(control.admit(&request(4, "s")).await.unwrap(), Admission::Admitted);
 
@@ -87,7 +91,7 @@ async fn a_session_is_busy_until_release_or_until_its_lease_ends() {
     assert_eq!(control.admit(&later(119)).await.unwrap(), Admission::SessionBusy { run_id: run(4) });
     assert_eq!(control.admit(&later(120)).await.unwrap(), Admission::Admitted);
     // A late release by the dead run leaves its successor alone.
-    control.release(run(4), &session("s"), &caller("alice"), noon()).await.unwrap();
+    control.release(run(4), &session("s"), &caller("alice"), spent(0)).await.unwrap();
     assert_eq!(
         control.admit(&AdmissionRequest { run_id: run(6), ..at(121) }).await.unwrap(),
         Admission::SessionBusy { run_id: run(5) }
@@ -119,7 +123,7 @@ async fn a_key_replays_its_first_run_for_a_day_and_a_refusal_or_withdrawal_keeps
     assert_eq!(control.admit(&keyed(1, "k", "s")).await.unwrap(), Admission::Admitted);
     // Both the key and the session are taken: the replay is the answer.
     assert_eq!(control.admit(&keyed(2, "k", "s")).await.unwrap(), Admission::Replay { run_id: run(1) });
-    control.release(run(1), &session("s"), &caller("alice"), noon()).await.unwrap();
+    control.release(run(1), &session("s"), &caller("alice"), spent(0)).await.unwrap();
     assert_eq!(control.admit(&keyed(3, "k", "s")).await.unwrap(), Admission::Replay { run_id: run(1) });
     let tomorrow = |n, seconds: i64| AdmissionRequest {
         now: noon() + Duration::seconds(86_400 + seconds),
@@ -146,7 +150,7 @@ async fn a_key_replays_its_first_run_for_a_day_and_a_refusal_or_withdrawal_keeps
 async fn concurrent_runs_are_limited_and_dead_runs_do_not_count_for_ever() {
     let dynamo = emulator().await;
     let control = dynamo.run_control();
-    let limits = CallerLimits { concurrent_runs: 3, runs_per_minute: u32::MAX };
+    let limits = CallerLimits { concurrent_runs: 3, runs_per_minute: u32::MAX, tokens_per_day: u64::MAX };
     let limited = |n: u32| AdmissionRequest { limits, ..request(n, &format!("s{n}")) };
     let full = Admission::RateLimited { limit: "concurrent_runs", retry_after_seconds: 5 };
     for n in 1..=3 {
@@ -157,8 +161,8 @@ async fn concurrent_runs_are_limited_and_dead_runs_do_not_count_for_ever() {
         control.admit(&AdmissionRequest { caller: caller("bob"), ..limited(5) }).await.unwrap(),
         Admission::Admitted
     );
-    control.release(run(2), &session("s2"), &caller("alice"), noon()).await.unwrap();
-    control.release(run(2), &session("s2"), &caller("alice"), noon()).await.unwrap();
+    control.release(run(2), &session("s2"), &caller("alice"), spent(0)).await.unwrap();
+    control.release(run(2), &session("s2"), &caller("alice"), spent(0)).await.unwrap();
     assert_eq!(control.admit(&limited(4)).await.unwrap(), Admission::Admitted);
     assert_eq!(control.admit(&limited(6)).await.unwrap(), full, "a repeated release frees one slot, not two");
 
@@ -179,7 +183,7 @@ async fn concurrent_runs_are_limited_and_dead_runs_do_not_count_for_ever() {
 async fn parallel_runs_of_one_caller_never_exceed_its_slots() {
     let dynamo = emulator().await;
     let control = Arc::new(dynamo.run_control());
-    let limits = CallerLimits { concurrent_runs: 4, runs_per_minute: u32::MAX };
+    let limits = CallerLimits { concurrent_runs: 4, runs_per_minute: u32::MAX, tokens_per_day: u64::MAX };
     let mut work = tokio::task::JoinSet::new();
     for n in 0..20 {
         let control = Arc::clone(&control);
@@ -195,7 +199,7 @@ async fn parallel_runs_of_one_caller_never_exceed_its_slots() {
 async fn starts_are_counted_by_the_minute_and_refused_ones_are_not() {
     let dynamo = emulator().await;
     let control = dynamo.run_control();
-    let limits = CallerLimits { concurrent_runs: u32::MAX, runs_per_minute: 2 };
+    let limits = CallerLimits { concurrent_runs: u32::MAX, runs_per_minute: 2, tokens_per_day: u64::MAX };
     let at = |n: u32, seconds| AdmissionRequest {
         now: noon() + Duration::seconds(seconds),
         limits,
@@ -216,6 +220,41 @@ async fn starts_are_counted_by_the_minute_and_refused_ones_are_not() {
         let closed = control.admit(&AdmissionRequest { limits, ..at(9, 120) }).await.unwrap();
         assert!(matches!(closed, Admission::RateLimited { limit: l, .. } if l == limit), "{closed:?}");
     }
+}
+
+#[tokio::test]
+async fn tokens_are_counted_once_by_the_day_of_the_end_and_close_the_door_until_midnight() {
+    let dynamo = emulator().await;
+    let control = dynamo.run_control();
+    let limits = CallerLimits { tokens_per_day: 1000, ..CallerLimits::default() };
+    let at = |n: u32, seconds| AdmissionRequest {
+        now: noon() + Duration::seconds(seconds),
+        limits,
+        ..request(n, &format!("s{n}"))
+    };
+    let ends = |n: u32, tokens| {
+        let control = &control;
+        async move { control.release(run(n), &session(&format!("s{n}")), &caller("alice"), spent(tokens)).await }
+    };
+    assert_eq!(control.admit(&at(1, 0)).await.unwrap(), Admission::Admitted);
+    assert_eq!(control.admit(&at(2, 0)).await.unwrap(), Admission::Admitted);
+    for _ in 0..3 {
+        ends(1, 999).await.unwrap();
+    }
+    assert_eq!(control.admit(&at(3, 0)).await.unwrap(), Admission::Admitted, "counted once");
+    ends(2, 1).await.unwrap();
+    let midnight = 86_400 - noon().unix_timestamp().rem_euclid(86_400);
+    let refused = Admission::RateLimited {
+        limit: "tokens_per_day",
+        retry_after_seconds: u32::try_from(midnight).unwrap(),
+    };
+    assert_eq!(control.admit(&at(4, 0)).await.unwrap(), refused);
+    let other = AdmissionRequest { caller: caller("bob"), ..at(5, 0) };
+    assert_eq!(control.admit(&other).await.unwrap(), Admission::Admitted, "another caller's day");
+    assert_eq!(control.admit(&at(6, midnight)).await.unwrap(), Admission::Admitted, "a new day");
+    let none = CallerLimits { tokens_per_day: 0, ..limits };
+    let closed = control.admit(&AdmissionRequest { limits: none, ..at(7, midnight) }).await.unwrap();
+    assert!(matches!(closed, Admission::RateLimited { limit: "tokens_per_day", .. }), "{closed:?}");
 }
 
 #[tokio::test]
@@ -294,7 +333,7 @@ async fn a_lost_answer_is_an_admission_when_the_lease_says_so() {
     for (n, lost) in [(1, 0..1), (2, 0..2)] {
         let (url, _proxy) = lossy_proxy(dynamo.endpoint_url(), lost.clone()).await;
         let control = DynamoRunControl::connect_lazy(TABLE, Endpoint::Emulator { endpoint_url: url });
-        let limits = CallerLimits { concurrent_runs: 10, runs_per_minute: 10 };
+        let limits = CallerLimits { concurrent_runs: 10, runs_per_minute: 10, tokens_per_day: u64::MAX };
         let admitted = control.admit(&AdmissionRequest { limits, ..request(n, &format!("s{n}")) }).await;
         assert_eq!(admitted.unwrap(), Admission::Admitted, "{lost:?}");
         assert_eq!(

@@ -18,7 +18,7 @@ use crate::ports::ledger::{
     AuditBatch, CommitOutcome, InvocationRow, NewRun, RunPage, RunRow, StepRow, TerminalCommit,
     TerminalState, TraceRows,
 };
-use crate::ports::run_control::AdmissionRequest;
+use crate::ports::run_control::{AdmissionRequest, Spent};
 use crate::ports::{Admission, CanonicalStore, Ledger, RunControl, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -306,6 +306,10 @@ impl Ledger for MemoryLedger {
         Ok(TraceRows { steps: Vec::new(), invocations: Vec::new() })
     }
 
+    async fn retain(&self, _: OffsetDateTime, _: u32) -> Result<u32, StoreError> {
+        Ok(0)
+    }
+
     async fn sweep(&self, _: OffsetDateTime, _: u32) -> Result<Vec<RunId>, StoreError> {
         Ok(Vec::new())
     }
@@ -365,13 +369,7 @@ impl RunControl for MemoryControl {
         self.faults.answer("control.admit", Admission::Admitted)
     }
 
-    async fn release(
-        &self,
-        run_id: RunId,
-        _: &SessionId,
-        _: &CallerId,
-        _: OffsetDateTime,
-    ) -> Result<(), StoreError> {
+    async fn release(&self, run_id: RunId, _: &SessionId, _: &CallerId, _: Spent) -> Result<(), StoreError> {
         self.faults.meet("control.release", "").await?;
         self.leases.lock().unwrap().retain(|_, owner| *owner != run_id);
         Ok(())

@@ -186,6 +186,10 @@ pub trait Ledger: Send + Sync {
     /// Turns runs that are still `RUNNING` after their deadline into `FAILED`/`ABANDONED`, at most `limit`; returns their ids.
     async fn sweep(&self, now: OffsetDateTime, limit: u32) -> Result<Vec<RunId>, StoreError>;
 
+    /// Deletes ended runs that started before `before`, oldest first and at most `limit` (fewer if the store takes smaller batches),
+    /// with all that belongs to them; returns how many. Zero means that none is left.
+    async fn retain(&self, before: OffsetDateTime, limit: u32) -> Result<u32, StoreError>;
+
     /// Whether the ledger answers.
     async fn ping(&self) -> Result<(), StoreError>;
 }

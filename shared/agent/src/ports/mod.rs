@@ -4,9 +4,11 @@ pub mod canonical;
 pub mod clock;
 pub mod documents;
 pub mod feedback;
+pub mod keys;
 pub mod ledger;
 pub mod model;
 pub mod pseudonyms;
+pub mod quality;
 pub mod run_control;
 pub mod tool;
 
@@ -14,9 +16,11 @@ pub use canonical::CanonicalStore;
 pub use clock::{Clock, SystemClock};
 pub use documents::{Chunk, CorpusRevision, DocumentSource};
 pub use feedback::{Feedback, FeedbackStore, Rating};
+pub use keys::ApiKeys;
 pub use ledger::Ledger;
 pub use model::{Message, Model, ModelRequest, ResponseSchema, ToolChoice, ToolSpec};
 pub use pseudonyms::Pseudonyms;
+pub use quality::QualityStore;
 pub use run_control::{Admission, RunControl};
 pub use tool::{EvidenceTool, ToolCallContext, ToolFailure, ToolOutput};
 

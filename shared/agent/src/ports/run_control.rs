@@ -25,12 +25,22 @@ pub struct AdmissionRequest {
 pub struct CallerLimits {
     pub concurrent_runs: u32,
     pub runs_per_minute: u32,
+    /// Input and output tokens of runs that ended on this day (UTC); once they are used up no further run starts. `u64::MAX` means
+    /// no limit.
+    pub tokens_per_day: u64,
 }
 
 impl Default for CallerLimits {
     fn default() -> Self {
-        Self { concurrent_runs: 10, runs_per_minute: 60 }
+        Self { concurrent_runs: 10, runs_per_minute: 60, tokens_per_day: 5_000_000 }
     }
+}
+
+/// What a run used by the time it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    pub at: OffsetDateTime,
+    pub tokens: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,13 +64,14 @@ pub enum Admission {
 pub trait RunControl: Send + Sync {
     async fn admit(&self, request: &AdmissionRequest) -> Result<Admission, StoreError>;
 
-    /// Frees the session lease and the caller's concurrency slot, if this run still owns them. Idempotent.
+    /// Frees the session lease and the caller's concurrency slot, if this run still owns them, and counts the tokens it used.
+    /// Idempotent: a run that owns nothing any more is not counted again.
     async fn release(
         &self,
         run_id: RunId,
         session: &SessionId,
         caller: &CallerId,
-        now: OffsetDateTime,
+        spent: Spent,
     ) -> Result<(), StoreError>;
 
     /// Undoes an admission whose run never started: lease, slot and idempotency key, each only if this run still owns it.

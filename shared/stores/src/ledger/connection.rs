@@ -51,6 +51,17 @@ impl Dialect {
         }
     }
 
+    /// Whole milliseconds of an ended run.
+    pub(super) fn elapsed_ms(self) -> &'static str {
+        match self {
+            Self::MySql => "CAST(TIMESTAMPDIFF(MICROSECOND, started_at, ended_at) DIV 1000 AS SIGNED)",
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => {
+                "CAST(ROUND((julianday(ended_at) - julianday(started_at)) * 86400000) AS INTEGER)"
+            }
+        }
+    }
+
     /// After a SELECT: locks the rows until the transaction ends. SQLite's transactions lock the whole file
     /// already.
     pub(super) fn for_update(self) -> &'static str {

@@ -5,8 +5,11 @@ mod connection;
 mod documents;
 mod fault;
 mod feedback;
+mod keys;
 mod migrations;
+mod quality;
 mod reads;
+mod retention;
 mod runs;
 mod trace;
 mod values;
@@ -17,9 +20,11 @@ use agent::ports::documents::{
     Chunk, CorpusRevision, DocumentSource, DocumentStore, DocumentSummary, Expected, NewDocument,
     SavedDocument, StoredDocument,
 };
+use agent::ports::keys::{ApiKey, ApiKeys, KeyHash};
 use agent::ports::ledger::{
     AuditBatch, CommitOutcome, Ledger, NewRun, RunPage, RunRow, TerminalCommit, TraceRows,
 };
+use agent::ports::quality::{Quality, QualityStore};
 use agent::ports::{Feedback, FeedbackStore, StoreError};
 use async_trait::async_trait;
 use domain::ids::{CallerId, RunId, SessionId};
@@ -231,6 +236,12 @@ impl Ledger for SqlLedger {
         on_connection!(self, "sweep", |connection, _repeated| runs::sweep(connection, now, limit))
     }
 
+    async fn retain(&self, before: OffsetDateTime, limit: u32) -> Result<u32, StoreError> {
+        on_connection!(self, "retention", |connection, _repeated| retention::retain(
+            connection, before, limit
+        ))
+    }
+
     async fn ping(&self) -> Result<(), StoreError> {
         on_connection!(self, "ping", |connection, _repeated| connection.ping())
     }
@@ -300,5 +311,31 @@ impl FeedbackStore for SqlLedger {
 
     async fn rating(&self, run_id: RunId, caller: &CallerId) -> Result<Option<Feedback>, StoreError> {
         on_connection!(self, "feedback", |connection, _repeated| feedback::rating(connection, run_id, caller))
+    }
+}
+
+#[async_trait]
+impl ApiKeys for SqlLedger {
+    async fn create(&self, key: &ApiKey, hash: &KeyHash) -> Result<(), StoreError> {
+        on_connection!(self, "API key", |connection, repeated| keys::create(connection, key, hash, repeated))
+    }
+
+    async fn find(&self, id: &str) -> Result<Option<(ApiKey, KeyHash)>, StoreError> {
+        on_connection!(self, "API key", |connection, _repeated| keys::find(connection, id))
+    }
+
+    async fn list(&self, limit: u32) -> Result<Vec<ApiKey>, StoreError> {
+        on_connection!(self, "API keys", |connection, _repeated| keys::list(connection, limit))
+    }
+
+    async fn revoke(&self, id: &str, at: OffsetDateTime) -> Result<bool, StoreError> {
+        on_connection!(self, "API key", |connection, _repeated| keys::revoke(connection, id, at))
+    }
+}
+
+#[async_trait]
+impl QualityStore for SqlLedger {
+    async fn quality(&self, from: OffsetDateTime, to: OffsetDateTime) -> Result<Quality, StoreError> {
+        on_connection!(self, "quality", |connection, _repeated| quality::read(connection, from, to))
     }
 }

@@ -15,7 +15,7 @@ pub(super) enum Value {
     Text(Option<String>),
     Int(Option<i64>),
     Flag(bool),
-    Time(PrimitiveDateTime),
+    Time(Option<PrimitiveDateTime>),
 }
 
 macro_rules! value_from {
@@ -41,7 +41,8 @@ value_from! {
     Option<u64> => |it| Self::Int(it.map(|it| i64::try_from(it).unwrap_or(i64::MAX)));
     u64 => |it| Self::Int(Some(i64::try_from(it).unwrap_or(i64::MAX)));
     bool => |it| Self::Flag(it);
-    OffsetDateTime => |it| Self::Time(stored_time(it));
+    Option<OffsetDateTime> => |it| Self::Time(it.map(stored_time));
+    OffsetDateTime => |it| Self::Time(Some(stored_time(it)));
 }
 
 /// UTC, cut to the microseconds that both databases keep.

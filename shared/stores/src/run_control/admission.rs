@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{CancellationReason, TransactWriteItem};
 use domain::ids::RunId;
 use sha2::{Digest, Sha256};
 
-use super::items::{EXPIRES_AT, Item, Kind, Part, RUN_ID, dead_slots, expiry, owner};
+use super::items::{self, EXPIRES_AT, Item, Kind, Part, RUN_ID, dead_slots, expiry, owner};
 use super::{DynamoRunControl, STORE, unavailable};
 
 /// Transactions on one item at the same time cancel each other; the waits between attempts grow from 10 to
@@ -73,8 +73,17 @@ impl DynamoRunControl {
                 Written::Unknown(fault) => return Err(fault),
                 Written::Contended => wait(run_id, attempt).await,
                 Written::Refused(refused) => {
+                    // Whose lease is gone was given back before: its tokens are counted.
+                    let counted = parts
+                        .iter()
+                        .zip(&refused)
+                        .any(|(part, refused)| part.kind == Kind::Lease && refused.is_some());
                     let mut refused = refused.iter().map(Option::is_some);
-                    parts.retain(|_| !refused.next().unwrap_or(false));
+                    parts.retain(|part| {
+                        let given_back =
+                            refused.next().unwrap_or(false) || (counted && part.kind == Kind::Tokens);
+                        !given_back
+                    });
                     if parts.is_empty() {
                         return Ok(());
                     }
@@ -146,14 +155,18 @@ fn parts(request: &AdmissionRequest) -> Vec<Part> {
     if request.limits.runs_per_minute != u32::MAX {
         parts.push(Part::rate(&request.caller, request.now));
     }
+    if request.limits.tokens_per_day != u64::MAX {
+        parts.push(Part::tokens(&request.caller, request.now, 0));
+    }
     parts
 }
 
 /// A limit of nothing is not for the table to decide.
 fn closed(request: &AdmissionRequest) -> Option<Kind> {
-    match (request.limits.concurrent_runs, request.limits.runs_per_minute) {
-        (0, _) => Some(Kind::Slots),
-        (_, 0) => Some(Kind::Rate),
+    match (request.limits.concurrent_runs, request.limits.runs_per_minute, request.limits.tokens_per_day) {
+        (0, ..) => Some(Kind::Slots),
+        (_, 0, _) => Some(Kind::Rate),
+        (.., 0) => Some(Kind::Tokens),
         _ => None,
     }
 }
@@ -196,18 +209,20 @@ fn verdict(
             }
             rate_limited(kind, request)
         }
-        Kind::Rate => rate_limited(kind, request),
+        Kind::Rate | Kind::Tokens => rate_limited(kind, request),
     };
     Ok(Verdict::Decided(admission))
 }
 
 fn rate_limited(kind: Kind, request: &AdmissionRequest) -> Admission {
-    if kind == Kind::Rate {
-        let left = 60 - request.now.unix_timestamp().rem_euclid(60);
-        let retry_after_seconds = u32::try_from(left).unwrap_or(60);
-        return Admission::RateLimited { limit: "runs_per_minute", retry_after_seconds };
-    }
-    Admission::RateLimited { limit: "concurrent_runs", retry_after_seconds: RETRY_AFTER_SECONDS }
+    let now = request.now.unix_timestamp();
+    let left = |period: i64| u32::try_from(period - now.rem_euclid(period)).unwrap_or(u32::MAX);
+    let (limit, retry_after_seconds) = match kind {
+        Kind::Rate => ("runs_per_minute", left(60)),
+        Kind::Tokens => ("tokens_per_day", left(items::DAY_SECONDS)),
+        Kind::Slots | Kind::Lease | Kind::Idempotency => ("concurrent_runs", RETRY_AFTER_SECONDS),
+    };
+    Admission::RateLimited { limit, retry_after_seconds }
 }
 
 fn contention() -> StoreError {

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use agent::ports::StoreError;
 use agent::ports::run_control::AdmissionRequest;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
+    AttributeValue, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
+    Update,
 };
 use domain::ids::{CallerId, RunId, SessionId};
 use sha2::{Digest, Sha256};
@@ -22,7 +23,7 @@ pub(super) const RUN_ID: &str = "run_id";
 const RUNS: &str = "runs";
 const UNTIL: &str = "until_";
 
-const DAY_SECONDS: i64 = 24 * 60 * 60;
+pub(super) const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// More slots than this are never needed by one caller, and one item must stay far below DynamoDB's 400 kB.
 pub(super) const MAX_SLOTS: u32 = 1000;
 
@@ -31,6 +32,8 @@ pub(super) const MAX_SLOTS: u32 = 1000;
 pub(super) struct Part {
     pub kind: Kind,
     pub key: String,
+    /// What is counted when it is given back.
+    pub amount: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,7 @@ pub(super) enum Kind {
     Lease,
     Slots,
     Rate,
+    Tokens,
 }
 
 impl Part {
@@ -49,20 +53,29 @@ impl Part {
         digest.update([0]);
         digest.update(key);
         let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { kind: Kind::Idempotency, key: format!("idem#{digest}") }
+        Self { kind: Kind::Idempotency, key: format!("idem#{digest}"), amount: 0 }
     }
 
     /// Neither id may hold a `#`, so two pairs never share a key; the caller in it keeps callers apart.
     pub(super) fn lease(caller: &CallerId, session: &SessionId) -> Self {
-        Self { kind: Kind::Lease, key: format!("lease#{caller}#{session}") }
+        Self { kind: Kind::Lease, key: format!("lease#{caller}#{session}"), amount: 0 }
     }
 
     pub(super) fn slots(caller: &CallerId) -> Self {
-        Self { kind: Kind::Slots, key: format!("slots#{caller}") }
+        Self { kind: Kind::Slots, key: format!("slots#{caller}"), amount: 0 }
     }
 
     pub(super) fn rate(caller: &CallerId, now: OffsetDateTime) -> Self {
-        Self { kind: Kind::Rate, key: format!("rate#{caller}#{}", now.unix_timestamp().div_euclid(60)) }
+        Self {
+            kind: Kind::Rate,
+            key: format!("rate#{caller}#{}", now.unix_timestamp().div_euclid(60)),
+            amount: 0,
+        }
+    }
+
+    pub(super) fn tokens(caller: &CallerId, at: OffsetDateTime, amount: u64) -> Self {
+        let day = at.unix_timestamp().div_euclid(DAY_SECONDS);
+        Self { kind: Kind::Tokens, key: format!("tokens#{caller}#{day}"), amount }
     }
 
     /// The write that takes this part for the request's run, or is refused by its condition. Taking twice is
@@ -79,6 +92,7 @@ impl Part {
             Kind::Lease => self.claim(table, request, ends(request.lease_until)),
             Kind::Slots => self.take_slot(table, request),
             Kind::Rate => self.count(table, request),
+            Kind::Tokens => self.check_tokens(table, request),
         }
     }
 
@@ -138,16 +152,47 @@ impl Part {
         Ok(TransactWriteItem::builder().update(update).build())
     }
 
-    /// The write that gives this part back if the run still owns it (or nobody does).
+    /// Takes nothing: what a run will use is known only when it has ended.
+    fn check_tokens(&self, table: &str, request: &AdmissionRequest) -> Result<TransactWriteItem, StoreError> {
+        let check = ConditionCheck::builder()
+            .table_name(table)
+            .key(PARTITION_KEY, AttributeValue::S(self.key.clone()))
+            .condition_expression("attribute_not_exists(used) OR used < :limit")
+            .expression_attribute_values(":limit", count_of(request.limits.tokens_per_day))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let check = check.build().map_err(request_fault)?;
+        Ok(TransactWriteItem::builder().condition_check(check).build())
+    }
+
+    fn add_tokens(&self, table: &str) -> Result<TransactWriteItem, StoreError> {
+        let update = self
+            .update(table)
+            .update_expression("ADD used :amount SET expires_at = :forget")
+            .expression_attribute_values(":amount", count_of(self.amount))
+            .expression_attribute_values(":forget", number(self.forgotten_at()));
+        let update = update.build().map_err(request_fault)?;
+        Ok(TransactWriteItem::builder().update(update).build())
+    }
+
+    /// The end of the day after the key's own.
+    fn forgotten_at(&self) -> i64 {
+        let day = self.key.rsplit('#').next().and_then(|day| day.parse::<i64>().ok());
+        day.unwrap_or_default().saturating_add(2).saturating_mul(DAY_SECONDS)
+    }
+
+    /// The write that gives this part back if the run still owns it. Tokens are counted by it.
     pub(super) fn give_back(&self, table: &str, run_id: RunId) -> Result<TransactWriteItem, StoreError> {
         if self.kind == Kind::Slots {
             let update = self.remove_slots(table, &[run_id.to_string()]).build().map_err(request_fault)?;
             return Ok(TransactWriteItem::builder().update(update).build());
         }
+        if self.kind == Kind::Tokens {
+            return self.add_tokens(table);
+        }
         let delete = Delete::builder()
             .table_name(table)
             .key(PARTITION_KEY, AttributeValue::S(self.key.clone()))
-            .condition_expression("attribute_not_exists(pk) OR run_id = :run")
+            .condition_expression("run_id = :run")
             .expression_attribute_values(":run", AttributeValue::S(run_id.to_string()));
         let delete = delete.build().map_err(request_fault)?;
         Ok(TransactWriteItem::builder().delete(delete).build())
@@ -184,6 +229,10 @@ pub(super) fn cancel_key(run_id: RunId) -> String {
 }
 
 pub(super) fn number(value: i64) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+fn count_of(value: u64) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 

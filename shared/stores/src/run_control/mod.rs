@@ -6,6 +6,7 @@
 //! | `idem#DIGEST` | `run_id`, `expires_at` | the run that a caller's idempotency key started |
 //! | `slots#CALLER` | `runs`, `until_RUN`…, `expires_at` | its active runs, and when each counts as dead |
 //! | `rate#CALLER#MINUTE` | `started`, `expires_at` | runs started in that minute |
+//! | `tokens#CALLER#DAY` | `used`, `expires_at` | tokens of the caller's runs that ended on that day |
 //! | `cancel#RUN` | `expires_at` | the run was asked to stop |
 //!
 //! `expires_at` (Unix seconds) is the table's TTL attribute. DynamoDB deletes late, so every condition
@@ -17,7 +18,7 @@ mod client;
 mod items;
 
 use agent::ports::StoreError;
-use agent::ports::run_control::{Admission, AdmissionRequest, RunControl};
+use agent::ports::run_control::{Admission, AdmissionRequest, RunControl, Spent};
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
@@ -115,9 +116,13 @@ impl RunControl for DynamoRunControl {
         run_id: RunId,
         session: &SessionId,
         caller: &CallerId,
-        _now: OffsetDateTime,
+        spent: Spent,
     ) -> Result<(), StoreError> {
-        self.give_back(run_id, vec![Part::lease(caller, session), Part::slots(caller)]).await
+        let mut parts = vec![Part::lease(caller, session), Part::slots(caller)];
+        if spent.tokens > 0 {
+            parts.push(Part::tokens(caller, spent.at, spent.tokens));
+        }
+        self.give_back(run_id, parts).await
     }
 
     async fn withdraw(

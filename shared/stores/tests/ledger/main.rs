@@ -1,6 +1,7 @@
 //! One behaviour suite for the ledger and its documents, on SQLite and on MariaDB.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers, too")]
 
+mod admin;
 mod documents;
 mod lossy;
 mod report;
@@ -57,6 +58,7 @@ async fn suite(url: &str) {
     sweeping(&ledger).await;
     documents::all(&ledger).await;
     concurrency(&ledger).await;
+    admin::all(&ledger).await;
     ledger.close().await;
 }
 
