@@ -193,11 +193,12 @@ async fn unknown_ids_are_not_found_and_wrong_methods_say_which_is_right() -> any
 
 #[tokio::test(flavor = "multi_thread")]
 async fn health_needs_nothing_and_readiness_names_what_is_broken() -> anyhow::Result<()> {
-    let healthy = world(Script::new()).start().await?;
+    let answers = || Script::new().says("Pong.");
+    let healthy = world(answers()).start().await?;
     assert_eq!(healthy.get("/api/health").await?, (200, json!({ "status": "ok" })));
     let (status, ready) = healthy.get("/api/health/ready").await?;
     assert_eq!((status, &ready["status"]), (200, &json!("ok")));
-    let broken = world(Script::new()).env("DATABASE_URL", "sqlite:///nowhere/at/all.db").start().await?;
+    let broken = world(answers()).env("DATABASE_URL", "sqlite:///nowhere/at/all.db").start().await?;
     assert_eq!(broken.get("/api/health").await?, (200, json!({ "status": "ok" })));
     let (status, unready) = broken.get("/api/health/ready").await?;
     assert_eq!((status, &unready["status"]), (503, &json!("unavailable")));

@@ -7,6 +7,7 @@ use testkit::emulator::RawReply;
 use testkit::provider::{Reply, Script};
 use testkit::sse::{Transcript, loopback_client};
 
+use crate::contract;
 use crate::world::{World, draft, gateway_errors, world};
 
 const QUESTION: &str = "checkout 5xx, why?";
@@ -54,7 +55,7 @@ async fn call(
     path: &str,
     body: Option<&Value>,
 ) -> anyhow::Result<(StatusCode, Value, reqwest::header::HeaderMap)> {
-    let mut request = loopback_client()?.request(method, format!("{}{path}", world.emulator.url()));
+    let mut request = loopback_client()?.request(method.clone(), format!("{}{path}", world.emulator.url()));
     if let Some(key) = key {
         request = request.bearer_auth(key);
     }
@@ -62,6 +63,7 @@ async fn call(
         request = request.json(body);
     }
     let response = request.send().await?;
+    let response = contract::checked(&world.emulator.url(), method.as_str(), path, response).await?;
     let (status, headers) = (response.status(), response.headers().clone());
     let text = response.text().await?;
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::Null), headers))

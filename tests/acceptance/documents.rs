@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use testkit::provider::Script;
 use testkit::sse;
 
+use crate::contract;
 use crate::world::{World, draft, gateway_errors, world};
 
 async fn send(
@@ -15,14 +16,15 @@ async fn send(
     headers: &[(&str, &str)],
     body: Option<&Value>,
 ) -> anyhow::Result<Response> {
-    let mut request = sse::loopback_client()?.request(method, format!("{}{path}", world.emulator.url()));
+    let mut request =
+        sse::loopback_client()?.request(method.clone(), format!("{}{path}", world.emulator.url()));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
     if let Some(body) = body {
         request = request.header("content-type", "application/json").body(body.to_string());
     }
-    Ok(request.send().await?)
+    contract::checked(&world.emulator.url(), method.as_str(), path, request.send().await?).await
 }
 
 async fn read(response: Response) -> anyhow::Result<(u16, String, Value)> {

@@ -10,6 +10,7 @@ mod alerts;
 mod api;
 mod callers;
 mod cloudwatch;
+mod contract;
 mod documents;
 mod front_door;
 mod injections;

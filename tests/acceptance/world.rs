@@ -14,6 +14,8 @@ use testkit::sse::{self, Stream, Transcript};
 
 pub use testkit::provider::Call;
 
+use crate::contract;
+
 /// What a test sets before its world starts.
 pub struct WorldBuilder {
     script: Script,
@@ -110,8 +112,9 @@ impl World {
 
     pub async fn call(&self, method: reqwest::Method, path: &str) -> anyhow::Result<(u16, Value)> {
         let url = format!("{}{path}", self.emulator.url());
-        let response =
-            sse::loopback_client()?.request(method, url).timeout(Duration::from_secs(20)).send().await?;
+        let request = sse::loopback_client()?.request(method.clone(), url).timeout(Duration::from_secs(20));
+        let response = request.send().await?;
+        let response = contract::checked(&self.emulator.url(), method.as_str(), path, response).await?;
         let status = response.status().as_u16();
         let text = response.text().await?;
         let json = serde_json::from_str(&text).with_context(|| format!("{path} answered no JSON: {text}"));

@@ -8,7 +8,7 @@ use lambda_http::{Body, Request, RequestExt};
 use serde_json::Value;
 
 use crate::routes::{Access, Route};
-use crate::{documents, feedback, health, keys, page, quality, runs};
+use crate::{documents, feedback, health, keys, openapi, page, quality, runs};
 
 pub async fn handle(app: &ApiApp, request: &Request) -> Response<Body> {
     answer(app, request).await.unwrap_or_else(|problem| problem.response(Body::from))
@@ -33,6 +33,7 @@ async fn answer(app: &ApiApp, request: &Request) -> Result<Response<Body>, Probl
     let (headers, body) = (request.headers(), request.body().as_ref());
     match (route, caller.map(|caller| caller.id)) {
         (Route::Page(name), _) => page::asset(&name),
+        (Route::OpenApi, _) => Ok(json(StatusCode::OK, openapi::document())),
         (Route::Health, _) => Ok(json(StatusCode::OK, &serde_json::json!({ "status": "ok" }))),
         (Route::Ready, _) => Ok(health::ready(app).await),
         (Route::Run(id), Some(caller)) => runs::state(app, id, &caller).await,

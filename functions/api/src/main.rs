@@ -5,6 +5,7 @@ mod feedback;
 mod handler;
 mod health;
 mod keys;
+mod openapi;
 mod page;
 mod quality;
 mod routes;

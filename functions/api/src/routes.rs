@@ -9,6 +9,7 @@ use http::Method;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
     Page(String),
+    OpenApi,
     Health,
     Ready,
     Run(RunId),
@@ -45,7 +46,7 @@ type Methods = (&'static str, Vec<(Method, Route)>);
 impl Route {
     pub fn access(&self) -> Access {
         match self {
-            Self::Page(_) | Self::Health | Self::Ready => Access::Open,
+            Self::Page(_) | Self::OpenApi | Self::Health | Self::Ready => Access::Open,
             Self::Documents | Self::Document(_) | Self::Search => Access::Caller,
             Self::Run(_)
             | Self::CancelRun(_)
@@ -76,6 +77,7 @@ impl Route {
         let post = |route| ("POST", vec![(Method::POST, route)]);
         Ok(match segments.as_slice() {
             [""] => get(Self::Page("index.html".to_owned())),
+            ["openapi.json"] => get(Self::OpenApi),
             ["assets", name] => get(Self::Page((*name).to_owned())),
             ["api", "health"] => get(Self::Health),
             ["api", "health", "ready"] => get(Self::Ready),
@@ -158,6 +160,7 @@ mod tests {
         let table = [
             (Method::GET, "/".to_owned(), Access::Open),
             (Method::GET, "/assets/app.js".to_owned(), Access::Open),
+            (Method::GET, "/openapi.json".to_owned(), Access::Open),
             (Method::GET, "/api/health".to_owned(), Access::Open),
             (Method::GET, "/api/health/ready".to_owned(), Access::Open),
             (Method::GET, run(""), chat),
