@@ -12,6 +12,7 @@ mod callers;
 mod cloudwatch;
 mod contract;
 mod documents;
+mod faults;
 mod front_door;
 mod injections;
 mod leaks;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection};
 use tempfile::TempDir;
 
@@ -103,6 +103,23 @@ impl MariaDb {
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
         connection.close().await?;
         Ok(self.url(name))
+    }
+}
+
+impl MariaDb {
+    /// Runs statements as the administrator, from code that can't wait for a future.
+    ///
+    /// # Errors
+    /// There is no client program, or the server refuses.
+    pub fn execute(&self, sql: &str) -> Result<()> {
+        let output = Command::new("mariadb")
+            .args(["--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--user=root", "--execute", sql])
+            .arg(format!("--port={}", self.port))
+            .stdin(Stdio::null())
+            .output()
+            .context("mariadb")?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
     }
 }
 
