@@ -48,6 +48,7 @@ bench: ## figures of the standard run; writes target/bench.json
 	cargo bench -q -p acceptance --bench log_search
 	cargo bench -q -p acceptance --bench knowledge
 	cargo bench -q -p acceptance --bench provider_stream
+	cargo bench -q -p acceptance --bench store_round_trips
 
 package: ## deployable arm64 (or x86-64) zips in target/lambda, sizes printed
 	@.ci/setup lambda
