@@ -59,7 +59,7 @@ export class DocumentsView {
       return fill(this.node, this.#document.node);
     }
     this.#search.draw();
-    fill(this.node, el("section", { class: "card" }, this.#head(), this.#entries()), this.#search.node);
+    fill(this.node, el("div", { class: "library" }, el("section", { class: "card" }, this.#head(), this.#entries()), this.#search.node));
   }
 
   #head() {

@@ -20,7 +20,7 @@ export function problemNote(error, again) {
 export function explain(problem) {
   const refusedKey = problem.code === "UNAUTHENTICATED" && stored.accessKey !== null;
   const key = refusedKey ? "problem.KEY_REFUSED" : `problem.${problem.code}`;
-  const words = known(key) ? t(key) : t("problem.HTTP", { status: problem.status });
+  const words = t(known(key) ? key : "problem.HTTP", { status: problem.status });
   return [
     el("p", {}, words),
     problem.retryAfter !== null && el("p", {}, t("retryAfter", { n: problem.retryAfter })),

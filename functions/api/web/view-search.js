@@ -54,7 +54,7 @@ export class SearchView {
     const { hits, duplicates } = this.#found;
     const hit = (/** @type {Hit} */ h) => el("li", {},
       el("p", {}, el("strong", {}, documentLink(h.document_id, h.title)), " ", el("span", { class: "muted" }, `${h.section_path} · ${t("search.score", { n: h.score.toFixed(2) })}`)),
-      el("blockquote", { class: "text" }, h.excerpt));
+      el("blockquote", { class: "text", tabindex: 0 }, h.excerpt));
     fill(this.#results,
       el("p", { class: "muted" }, t(hits.length > 0 ? "search.found" : "doc.none", { n: hits.length })),
       el("ol", { class: "items", hidden: hits.length === 0 }, hits.map(hit)),

@@ -45,10 +45,10 @@ function facts({ cost_usd: cost, repaired, ungrounded_literals: ungrounded }) {
 
 /** @param {any[]} steps */
 function modelCalls(steps) {
-  const columns = ["step", "model", "messages", "asked", "tokens", "cost", "time", "attempt", "error"];
+  const columns = ["step", "time", "tokens", "cost", "attempt", "error", "model", "asked", "messages"];
   const rows = steps.map((s) => [
-    `${s.sequence}. ${s.kind}`, s.model, `${s.message_count} (${s.message_roles})`, s.tool_names || "–",
-    `${count(s.input_tokens)} / ${count(s.output_tokens)}`, dollars(s.cost_usd), duration(s.duration_ms), s.attempt, s.error_code ?? "–",
+    `${s.sequence}. ${s.kind}`, duration(s.duration_ms), `${count(s.input_tokens)} / ${count(s.output_tokens)}`, dollars(s.cost_usd), s.attempt,
+    s.error_code ?? "–", s.model, s.tool_names || "–", `${s.message_count} (${s.message_roles})`,
   ]);
   return listed(t("modelSteps"), columns, rows);
 }
