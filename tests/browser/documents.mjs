@@ -35,6 +35,7 @@ export async function documents(browser) {
       await page.getByRole("button", { name: "Show more" }).click();
       await page.waitForFunction((least) => document.querySelectorAll(".entry").length >= least, Math.min(n, all.length));
     }
+    expect(await page.evaluate(() => Boolean(document.activeElement.closest(".entry")?.previousElementSibling)), "the focus is not at the new entries");
     const shown = await page.locator(".entry strong").allTextContents();
     expect(JSON.stringify(shown) === JSON.stringify(all), `shown: ${shown.join(" | ")}`);
     expect((await page.getByRole("button", { name: "Show more" }).count()) === 0, "it offers more than there is");

@@ -149,6 +149,7 @@ export async function background(browser) {
   await check("a tab opened in the background is complete when it is looked at", async () => {
     const hidden = await openTab(context, { hash: address });
     expect((await ended(hidden.page)).kind === "SYSTEM_REPLY", "the run is not shown");
+    expectText(await hidden.page.title(), "What can you do?");
     expect((await ask(hidden.page, "What can you do?")).kind === "SYSTEM_REPLY", "a run does not end in the background");
     expect(asked(hidden.posts) === 1, "opening the page asked something by itself");
     expectClean(hidden.faults);

@@ -82,6 +82,7 @@ export class DocumentsView {
   /** @param {string | null} cursor */
   async #read(cursor) {
     const reading = (this.#reading += 1);
+    const shown = cursor ? this.#list.length : 0;
     try {
       const page = await getDocuments(cursor);
       if (reading !== this.#reading) return;
@@ -94,11 +95,19 @@ export class DocumentsView {
       this.#fault = error;
     }
     if (this.#id !== null || this.#editors.has("")) return;
+    this.#redraw(shown);
+  }
+
+  /** Draws the list anew, the focus where the reader was: in the search, at the first new entry, or at the top. @param {number} shown */
+  #redraw(shown) {
     const { activeElement } = document;
-    const mayRedraw = !this.#search.node.contains(activeElement);
+    const had = this.node.contains(activeElement);
     this.draw();
-    if (!mayRedraw && activeElement instanceof HTMLElement) activeElement.focus();
-    else if (activeElement?.isConnected === false) this.focus();
+    if (!had || !(activeElement instanceof HTMLElement)) return;
+    const next = shown > 0 ? this.node.querySelectorAll(".entry a")[shown] : null;
+    if (activeElement.isConnected) activeElement.focus();
+    else if (next instanceof HTMLElement) next.focus();
+    else this.focus();
   }
 
   /** @param {import("./api.js").StoredDocument | null} stored null: a new one */
