@@ -146,6 +146,12 @@ export async function chinese(browser) {
     await ended(page);
     expect((await page.getAttribute("html", "lang")) === "en", "the choice was forgotten");
   });
+  await check("nothing is wider than the phone in English either", async () => {
+    for (const opens of [".trace", ".opens-evidence"]) await page.locator(`${opens} > summary`).first().click();
+    await page.waitForSelector(".trace progress");
+    await page.waitForSelector(".evidence");
+    await expectNarrow(page, "the report");
+  });
   await check("nothing was blocked and the console is clean (Chinese)", () => expectClean(faults));
   await context.close();
 }

@@ -168,7 +168,10 @@ byId("forget-key").addEventListener("click", () => {
   byId("language").focus();
   say(t("keyForgotten"));
 });
-addEventListener("accesskey", drawKey);
+addEventListener("accesskey", () => {
+  drawKey();
+  void history.refresh();
+});
 byId("new-session").addEventListener("click", startSession);
 byId("skip").addEventListener("click", (event) => {
   // A jump by address would lose the run's own address.

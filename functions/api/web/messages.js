@@ -27,6 +27,7 @@ export const messages = {
     historyEmpty: "No questions yet.",
     historyMore: "Show older",
     historyFault: "The history could not be read.",
+    historyKey: "The history waits for the access key.",
     tryAgain: "Try again",
     sessionStarted: "A new session has begun. Earlier questions stay readable by their link.",
     localTime: "{time} your time",
@@ -158,6 +159,7 @@ export const messages = {
     "failure.INTERNAL": "Something broke inside the service. Ask again; if it stays so, report the run id.",
 
     problemTitle: "The question was not accepted",
+    keyTitle: "An access key is needed",
     unknownTitle: "The result could not be read",
     serverSays: "The service says: {detail}",
     retryAfter: "Wait {n} s before trying again.",
@@ -311,6 +313,7 @@ export const messages = {
     historyEmpty: "还没有提问。",
     historyMore: "显示更早的",
     historyFault: "无法读取历史记录。",
+    historyKey: "提供访问密钥后显示历史记录。",
     tryAgain: "重试",
     sessionStarted: "已开始新会话。之前的提问仍可通过链接查看。",
     localTime: "本地时间 {time}",
@@ -442,6 +445,7 @@ export const messages = {
     "failure.INTERNAL": "服务内部出错。请再问一次；若一直如此，请报告运行编号。",
 
     problemTitle: "问题没有被接受",
+    keyTitle: "需要访问密钥",
     unknownTitle: "无法读取结果",
     serverSays: "服务的说明：{detail}",
     retryAfter: "请等待 {n} 秒后再试。",

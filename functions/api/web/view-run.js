@@ -112,12 +112,14 @@ export class RunView {
     }
     const { problem } = run;
     const refused = run.phase === "REFUSED";
+    const wantsKey = problem?.code === "UNAUTHENTICATED";
+    const title = wantsKey ? "keyTitle" : refused ? "problemTitle" : "unknownTitle";
     const go = () => (refused ? actions.retry(run) : actions.check(run));
-    return el("div", { class: "verdict bad" },
-      el("h3", { tabindex: -1 }, t(refused ? "problemTitle" : "unknownTitle")),
+    return el("div", { class: `verdict ${wantsKey ? "warn" : "bad"}` },
+      el("h3", { tabindex: -1 }, t(title)),
       problem && explain(problem),
       refused && problem?.code === "NETWORK" && el("p", {}, t("askSafe")),
-      problem?.code === "UNAUTHENTICATED" ? keyForm(go) : this.#ways(refused, go));
+      wantsKey ? keyForm(go) : this.#ways(refused, go));
   }
 
   /** @param {boolean} refused @param {() => void} go */
