@@ -5,10 +5,15 @@ import { stored } from "./storage.js";
 /** @typedef {"RUNNING" | "SUCCESS" | "FALLBACK" | "FAILED"} RunStatus */
 /** @typedef {{code: string, message: string, retryable: boolean}} Failure */
 /** @typedef {{run_id: string, session_id: string, query: string, status: RunStatus, intent: string | null, reason?: string | null, started_at: string, ended_at: string | null}} RunSummary */
-/** @typedef {RunSummary & {outcome: string | null, body: any, failure: Failure | null}} RunDocument */
+/** @typedef {{rating: "UP" | "DOWN", reason?: string | null, comment?: string | null}} Feedback */
+/** @typedef {RunSummary & {outcome: string | null, body: any, failure: Failure | null, feedback?: Feedback | null}} RunDocument */
 /** @typedef {{source_type: string, source: string, scope: any, timestamp: string | null, excerpt: string | null, values: any}} Evidence */
 /** @typedef {{run_id: string, analyses: {analysis_id: string, evidence: Evidence[]}[]}} EvidenceDocument */
 /** @typedef {{runs: RunSummary[], next_cursor: string | null}} RunPage */
+/** @typedef {{id: string, version: number, title: string, tags: string[], source: string, updated_at: string, bytes: number}} DocumentSummary */
+/** A runbook as it is stored, and the entity tag that names this version. @typedef {DocumentSummary & {text: string, tag: string}} StoredDocument */
+/** @typedef {{text: string, title?: string, tags?: string[], source?: string}} DocumentBody */
+/** @typedef {{document_id: string, title: string, version: number, section_path: string, source: string, updated_at: string, score: number, excerpt: string}} Hit */
 
 /** Long enough for a cold start behind a slow phone link. */
 const GET_TIMEOUT_MS = 20_000;
@@ -64,9 +69,63 @@ export async function cancelRun(runId) {
   await send(`/api/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST", ...timeout() });
 }
 
+/** Says what the reader thinks of a run; a later word replaces it. @param {string} runId @param {Feedback} feedback @returns {Promise<{feedback: Feedback}>} */
+export async function rateRun(runId, feedback) {
+  return json(await send(`/api/runs/${encodeURIComponent(runId)}/feedback`, written("POST", feedback)));
+}
+
+/** @param {string | null} cursor @returns {Promise<{documents: DocumentSummary[], next_cursor: string | null}>} */
+export function getDocuments(cursor) {
+  return get(`/api/documents?limit=20${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
+}
+
+/** @param {string} id @returns {Promise<StoredDocument>} */
+export async function getDocument(id) {
+  const response = await send(documentUrl(id), reading());
+  const document = await json(response);
+  // A proxy that compresses marks the tag as weak, which no precondition may be.
+  const tag = response.headers.get("etag")?.replace(/^W\//, "") ?? `"${document.version}"`;
+  return { ...document, tag };
+}
+
+/** Adds a runbook; without an id the service chooses one. @param {string} id @param {DocumentBody} body @returns {Promise<DocumentSummary>} */
+export async function addDocument(id, body) {
+  return json(await send("/api/documents", written("POST", id ? { id, ...body } : body)));
+}
+
+/** Replaces the version that `tag` names, and no other. @param {string} id @param {DocumentBody} body @param {string} tag @returns {Promise<DocumentSummary>} */
+export async function replaceDocument(id, body, tag) {
+  return json(await send(documentUrl(id), written("PUT", body, { "if-match": tag })));
+}
+
+/** @param {string} id @param {string} tag */
+export async function removeDocument(id, tag) {
+  await send(documentUrl(id), { method: "DELETE", headers: { "if-match": tag }, ...timeout() });
+}
+
+/** What the tool for runbooks would find. @param {string} query @returns {Promise<{hits: Hit[], duplicates: number}>} */
+export const search = (query) => get(`/api/search?q=${encodeURIComponent(query)}`);
+
+/** @param {string} id */
+const documentUrl = (id) => `/api/documents/${encodeURIComponent(id)}`;
+
+/** @param {string} method @param {unknown} body @param {Record<string, string>} [headers] @returns {RequestInit} */
+function written(method, body, headers = {}) {
+  return { method, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body), ...timeout() };
+}
+
+/** @returns {RequestInit} */
+function reading() {
+  return { headers: { accept: "application/json" }, cache: "no-store", ...timeout() };
+}
+
 /** @param {string} url */
 async function get(url) {
-  const response = await send(url, { headers: { accept: "application/json" }, cache: "no-store", ...timeout() });
+  return json(await send(url, reading()));
+}
+
+/** @param {Response} response @returns {Promise<any>} */
+async function json(response) {
   try {
     return await response.json();
   } catch {
@@ -92,14 +151,17 @@ async function send(url, init) {
   return response;
 }
 
-/** A gateway's own error page is no problem document: the status then has to do. @param {Response} response */
+/** What a status means when a gateway answers it without a problem document. @type {Record<number, string>} */
+const CODES = { 401: "UNAUTHENTICATED", 403: "FORBIDDEN", 404: "NOT_FOUND", 412: "PRECONDITION_FAILED", 413: "PAYLOAD_TOO_LARGE", 429: "RATE_LIMITED" };
+
+/** @param {Response} response */
 async function problemOf(response) {
   const fields = await response.json().catch(() => ({}));
   const text = (/** @type {unknown} */ value) => (typeof value === "string" ? value : "");
   const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
   return new ApiProblem({
     status: response.status,
-    code: text(fields?.code) || "HTTP",
+    code: text(fields?.code) || (CODES[response.status] ?? "HTTP"),
     detail: text(fields?.detail),
     runId: text(fields?.run_id) || null,
     retryAfter: Number.isFinite(seconds) ? seconds : null,

@@ -1,4 +1,4 @@
-// Owns the page as a whole: session, address (#run=ID), which run is shown, and what is spoken to screen readers.
+// Owns the page as a whole: session, address (#run=ID, #documents, #document=ID), what is shown, and what is spoken to screen readers.
 
 import { byId, fill } from "./dom.js";
 import { ask, cancel, poll } from "./follow.js";
@@ -6,6 +6,7 @@ import { applyLanguage, t, toggleLanguage, word } from "./i18n.js";
 import { Run } from "./run.js";
 import { stored } from "./storage.js";
 import { AskView } from "./view-ask.js";
+import { DocumentsView } from "./view-documents.js";
 import { HistoryView } from "./view-history.js";
 import { RunView, statusWord } from "./view-run.js";
 import { spoken } from "./view-timeline.js";
@@ -21,6 +22,9 @@ const born = new WeakMap();
 
 const history = new HistoryView(byId("history-body"), () => ({ sessionId: stored.sessionId, openId: shown?.run.runId ?? null }));
 const asking = new AskView(submit);
+const documents = new DocumentsView(byId("documents"), say);
+/** Whether the runbooks are shown, and not the questions. */
+let reading = false;
 
 /** @type {import("./view-run.js").Actions} */
 const actions = {
@@ -53,14 +57,14 @@ function track(run) {
   run.listen((what) => {
     const first = what === "phase" && run.phase === "STREAMING";
     if (born.get(run) === epoch) stored.sessionId ??= run.sessionId;
-    if (first && view === shown) replaceHash(`#run=${run.runId}`);
+    if (first && view === shown && !reading) replaceHash(`#run=${run.runId}`);
     if (run.live) going.add(view);
     else going.delete(view);
     if (view !== shown) return what === "phase" && first ? void history.refresh() : undefined;
     const words = what === "stage" ? spoken(/** @type {any} */ (run.rows.at(-1))) : phaseWords(run);
     if (words !== said) say(words);
     said = words;
-    if (what === "phase") settle(view);
+    if (what === "phase") settle();
   });
   return view;
 }
@@ -71,11 +75,15 @@ function phaseWords(run) {
   return t("announceEnd", { status: word("status", statusWord(run.status ?? "", run.intent, run.failure?.code)) });
 }
 
-/** After a phase change of the shown run. @param {RunView} view */
-function settle(view) {
-  const { run } = view;
-  document.title = run.query ? t("title", { query: run.query.slice(0, 60) }) : "SuperBizAgent";
+/** After a phase change of the shown run. */
+function settle() {
+  entitle();
   void history.refresh();
+}
+
+function entitle() {
+  const subject = reading ? t("docs.title") : shown?.run.query.slice(0, 60);
+  document.title = subject ? t("title", { subject }) : "SuperBizAgent";
 }
 
 /** @param {string} words */
@@ -88,13 +96,29 @@ function show(view) {
   shown = view;
   fill(byId("run"), view?.node);
   byId("examples").hidden = view !== null;
-  if (view) settle(view);
-  else document.title = "SuperBizAgent";
+  if (view) settle();
+  else entitle();
 }
 
-/** Shows the run the address names. */
+/** Shows the runbooks, or the questions. @param {boolean} documents */
+function turnTo(documents) {
+  reading = documents;
+  for (const id of ["ask", "run", "history"]) byId(id).hidden = reading;
+  byId("documents").hidden = !reading;
+  for (const [id, current] of /** @type {const} */ ([["to-ask", !reading], ["to-documents", reading]])) {
+    if (current) byId(id).setAttribute("aria-current", "page");
+    else byId(id).removeAttribute("aria-current");
+  }
+  entitle();
+}
+
+/** Shows what the address names: a run, the runbooks or one of them. */
 function followAddress() {
+  const opened = /^#document(?:s|=([\w-]{1,64}))$/.exec(location.hash);
+  turnTo(opened !== null);
+  if (opened) return documents.open(opened[1] ?? null);
   const id = /^#run=([\w-]{1,64})$/.exec(location.hash)?.[1];
+  if (!id && shown?.run.runId) replaceHash(`#run=${shown.run.runId}`);
   if (!id || shown?.run.runId === id) return;
   const known = [...going].find((view) => view.run.runId === id);
   const view = known ?? track(new Run({ runId: id }));
@@ -112,6 +136,7 @@ function startSession() {
   epoch += 1;
   stored.sessionId = null;
   replaceHash("");
+  turnTo(false);
   show(null);
   void history.refresh();
   asking.edit("");
@@ -125,11 +150,27 @@ function draw() {
   asking.drawExamples();
   for (const view of new Set([...going, ...(shown ? [shown] : [])])) view.draw();
   history.draw();
+  documents.draw();
+  entitle();
+  drawKey();
+}
+
+function drawKey() {
+  byId("forget-key").hidden = stored.accessKey === null;
 }
 
 byId("language").addEventListener("click", () => {
   toggleLanguage();
   draw();
+});
+byId("forget-key").addEventListener("click", () => {
+  stored.accessKey = null;
+  byId("language").focus();
+  say(t("keyForgotten"));
+});
+addEventListener("accesskey", () => {
+  drawKey();
+  void history.refresh();
 });
 byId("new-session").addEventListener("click", startSession);
 byId("skip").addEventListener("click", (event) => {

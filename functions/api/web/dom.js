@@ -22,6 +22,24 @@ export function el(tag, props = {}, ...children) {
   return node;
 }
 
+/**
+ * Makes an SVG element; all of `props` are attributes.
+ * @param {string} tag
+ * @param {Record<string, string | number>} props
+ * @param {...SVGElement} children
+ */
+export function svg(tag, props, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
+/** A button that is not the main thing to do. @param {string} label @param {() => void} act @param {Record<string, any>} [props] */
+export function button(label, act, props = {}) {
+  return el("button", { type: "button", class: "quiet", ...props, onclick: act }, label);
+}
+
 /** @param {Element} parent @param {...(Child | Child[])} children */
 export function fill(parent, ...children) {
   parent.replaceChildren(...nodes(children.flat()));

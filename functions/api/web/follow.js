@@ -68,12 +68,14 @@ export async function poll(run) {
     try {
       run.restore(await getRun(run.runId ?? ""));
       if (run.phase === "ENDED") return;
+      run.setTrouble(null);
       errors = 0;
     } catch (error) {
       const problem = asProblem(error);
       errors += 1;
       const final = [400, 401, 403, 404, 405].includes(problem.status);
       if (final || errors >= MAX_ERRORS) return run.stop(problem, "UNKNOWN");
+      run.setTrouble(problem);
       wait = Math.max((problem.retryAfter ?? 0) * 1000, Math.min(MAX_POLL_MS, POLL_MS * 2 ** errors));
     }
     await pause(wait);

@@ -17,6 +17,12 @@ export function count(n) {
   return Number(n).toLocaleString(language());
 }
 
+/** Money as the service reckons it from list prices. @param {number | null | undefined} usd null: the model's price is unknown */
+export function dollars(usd) {
+  if (usd === null || usd === undefined) return t("priceUnknown");
+  return usd.toLocaleString(language(), { style: "currency", currency: "USD", maximumFractionDigits: 6 });
+}
+
 /** @param {string | null | undefined} iso RFC 3339 */
 export function time(iso) {
   if (!iso) return null;

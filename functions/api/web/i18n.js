@@ -49,6 +49,7 @@ export function known(key) {
 /** Puts the static texts of the page into the current language. */
 export function applyLanguage() {
   document.documentElement.lang = language();
+  for (const node of document.querySelectorAll("[data-label]")) node.setAttribute("aria-label", t(node.getAttribute("data-label") ?? ""));
   for (const node of document.querySelectorAll("[data-t]")) node.textContent = t(node.getAttribute("data-t") ?? "");
 }
 

@@ -29,6 +29,7 @@ export class Run {
   /** @type {string | null} SUCCESS, FALLBACK or FAILED */ status = null;
   /** @type {any} */ body = null;
   /** @type {Failure | null} */ failure = null;
+  /** @type {import("./api.js").Feedback | null} What this caller said of it. */ feedback = null;
   /** @type {ApiProblem | null} */ problem = null;
   /** @type {string | null} */ startedAt = null;
   /** @type {string | null} */ endedAt = null;
@@ -71,6 +72,13 @@ export class Run {
   stop(problem, phase) {
     this.problem = problem;
     this.enter(phase);
+  }
+
+  /** What is in the way for now, without an end to the waiting; null: nothing any more. @param {ApiProblem | null} problem */
+  setTrouble(problem) {
+    if (this.problem?.code === problem?.code) return;
+    this.problem = problem;
+    this.#tell("phase");
   }
 
   /** @param {boolean} cancelling */
@@ -160,6 +168,7 @@ export class Run {
     this.status = stored.status;
     this.body = stored.body;
     this.failure = stored.failure;
+    this.feedback = stored.feedback ?? null;
     this.#end();
   }
 

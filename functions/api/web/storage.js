@@ -34,5 +34,9 @@ export const stored = {
   get sessionId() { return read(tab, "superbiz.session"); },
   set sessionId(value) { write(tab, "superbiz.session", value); },
   get accessKey() { return read(tab, "superbiz.key"); },
-  set accessKey(value) { write(tab, "superbiz.key", value); },
+  /** Tells the window, by an `accesskey` event: what was refused without the key may be asked for again. */
+  set accessKey(value) {
+    write(tab, "superbiz.key", value);
+    dispatchEvent(new Event("accesskey"));
+  },
 };

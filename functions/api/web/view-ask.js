@@ -1,6 +1,6 @@
 // Owns the question box: what may be sent, keyboard, examples. What happens to a question is the caller's concern.
 
-import { byId, el, fill } from "./dom.js";
+import { button, byId, el, fill } from "./dom.js";
 import { count } from "./format.js";
 import { examples, t } from "./i18n.js";
 
@@ -54,7 +54,7 @@ export class AskView {
   }
 
   drawExamples() {
-    const example = (/** @type {string} */ query) => el("button", { type: "button", class: "quiet", onclick: () => this.edit(query) }, query);
+    const example = (/** @type {string} */ query) => button(query, () => this.edit(query));
     fill(byId("examples"), el("span", { class: "muted" }, t("examplesLabel")), examples().map(example));
     this.#complain("");
   }

@@ -4,6 +4,7 @@ import { badge, el, fill, table } from "./dom.js";
 import { count, time } from "./format.js";
 import { t, word } from "./i18n.js";
 import { ApiProblem, getEvidence } from "./api.js";
+import { chart } from "./view-chart.js";
 import { problemNote } from "./view-problem.js";
 
 /** @typedef {import("./api.js").Evidence} Evidence */
@@ -76,11 +77,16 @@ function facts(pairs) {
 function knowledge([item]) {
   const { document_id: id, version, section, source, query } = item.scope ?? {};
   if (!item.excerpt) return [facts([["doc.searched", query]]), el("p", {}, t("doc.none"))];
-  const document = id && `${id}, ${t("version", { n: version })}`;
+  const document = id && [documentLink(id, id), `, ${t("version", { n: version })}`];
   return [
-    facts([["doc.section", section], ["doc.document", document], ["doc.where", place(source)], ["doc.updated", time(item.timestamp)]]),
+    facts([["doc.section", section], ["doc.document", document && el("span", {}, document)], ["doc.where", place(source)], ["doc.updated", time(item.timestamp)]]),
     el("blockquote", { class: "text" }, item.excerpt),
   ];
+}
+
+/** A runbook as this page shows it, which may be a newer version. @param {string} id @param {string} label */
+export function documentLink(id, label) {
+  return el("a", { href: `#document=${encodeURIComponent(id)}` }, label);
 }
 
 /** Where a document is kept: a link only if it is a web address. @param {string | undefined} source */
@@ -100,7 +106,7 @@ function logs(items) {
     facts([["logs.service", service], ["logs.query", query && el("code", {}, query)], ["logs.level", level], ["logs.window", span],
       ["logs.matched", matched === undefined ? null : count(matched)]]),
     patterns.length + events.length === 0 && el("p", {}, t("logs.none")),
-    patterns.length > 0 && [el("h5", {}, t("logs.patterns")), el("ul", { class: "plain" }, patterns.map(pattern))],
+    patterns.length > 0 && [el("h5", {}, t("logs.patterns")), chart({ start, end }, patterns, events), el("ol", { class: "items" }, patterns.map(pattern))],
     events.length > 0 && [el("h5", {}, t("logs.events")), el("ul", { class: "plain" }, events.map(event))],
   ].flat();
 }

@@ -1,7 +1,7 @@
 // Owns the list of this session's runs, newest first, page by page.
 
-import { ApiProblem, getSessionRuns } from "./api.js";
-import { el, fill } from "./dom.js";
+import { ApiProblem, asProblem, getSessionRuns } from "./api.js";
+import { button, el, fill } from "./dom.js";
 import { time } from "./format.js";
 import { t } from "./i18n.js";
 import { problemNote } from "./view-problem.js";
@@ -54,9 +54,15 @@ export class HistoryView {
       const link = el("a", { href: `#run=${encodeURIComponent(run.run_id)}`, "aria-current": run.run_id === openId && "true" }, el("span", { class: "query text" }, run.query));
       return el("li", {}, link, el("p", { class: "muted" }, statusBadge(run.status, run.intent, run.reason), " ", time(run.started_at)));
     });
-    const more = this.#cursor && el("button", { type: "button", class: "quiet", onclick: () => void this.#read(this.#cursor) }, t("historyMore"));
+    const more = this.#cursor && button(t("historyMore"), () => void this.#read(this.#cursor));
     const empty = items.length === 0 && !this.#fault && el("p", { class: "muted" }, t("historyEmpty"));
-    fill(this.node, el("ol", { class: "plain", hidden: items.length === 0 }, items), empty, more,
-      this.#fault !== null && [el("p", {}, t("historyFault")), problemNote(this.#fault, () => void this.refresh())]);
+    fill(this.node, el("ol", { class: "plain", hidden: items.length === 0 }, items), empty, more, this.#fault !== null && this.#trouble());
+  }
+
+  /** One place to enter the key is enough: where the run asks for it, the history only says that it waits. */
+  #trouble() {
+    const waits = asProblem(this.#fault).code === "UNAUTHENTICATED" && document.querySelector("#run .key");
+    if (waits) return el("p", { class: "muted" }, t("historyKey"));
+    return [el("p", {}, t("historyFault")), problemNote(this.#fault, () => void this.refresh())];
   }
 }

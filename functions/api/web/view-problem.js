@@ -1,7 +1,7 @@
 // Owns how refusals and broken reads are explained: plain words first, the service's own detail after.
 
 import { ApiProblem, asProblem } from "./api.js";
-import { el, freshId } from "./dom.js";
+import { button, el, freshId } from "./dom.js";
 import { known, t } from "./i18n.js";
 import { stored } from "./storage.js";
 
@@ -11,15 +11,16 @@ import { stored } from "./storage.js";
  */
 export function problemNote(error, again) {
   const problem = asProblem(error);
-  const retry = again && el("button", { type: "button", class: "quiet", onclick: again }, t("tryAgain"));
+  const retry = again && button(t("tryAgain"), again);
   const action = problem.code === "UNAUTHENTICATED" && again ? keyForm(again) : retry;
   return el("div", { class: "problem" }, explain(problem), action);
 }
 
 /** @param {ApiProblem} problem */
 export function explain(problem) {
-  const key = `problem.${problem.code}`;
-  const words = known(key) ? t(key) : t("problem.HTTP", { status: problem.status });
+  const refusedKey = problem.code === "UNAUTHENTICATED" && stored.accessKey !== null;
+  const key = refusedKey ? "problem.KEY_REFUSED" : `problem.${problem.code}`;
+  const words = t(known(key) ? key : "problem.HTTP", { status: problem.status });
   return [
     el("p", {}, words),
     problem.retryAfter !== null && el("p", {}, t("retryAfter", { n: problem.retryAfter })),
@@ -33,9 +34,12 @@ export function keyForm(again) {
   const input = el("input", { id, type: "password", autocomplete: "off", required: true });
   const use = (/** @type {Event} */ event) => {
     event.preventDefault();
-    stored.accessKey = input.value.trim() || null;
-    again();
+    // Keys are visible ASCII; what else a copy brought along would make the header invalid.
+    const key = input.value.replace(/[^!-~]/g, "");
+    if (key) stored.accessKey = key;
   };
-  const button = el("button", { type: "submit" }, t("useKey"));
-  return el("form", { class: "key", onsubmit: use }, el("label", { for: id }, t("accessKey")), input, button);
+  const form = el("form", { class: "key", onsubmit: use }, el("label", { for: id }, t("accessKey")), input, el("button", { type: "submit" }, t("useKey")));
+  // Whichever form of the page is given the key, all that waits for it goes on.
+  addEventListener("accesskey", () => form.isConnected && again(), { once: true });
+  return form;
 }

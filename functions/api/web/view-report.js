@@ -3,7 +3,7 @@
 import { badge, disclosure, el } from "./dom.js";
 import { time } from "./format.js";
 import { t, word } from "./i18n.js";
-import { EvidenceReader, place, showEvidence } from "./view-evidence.js";
+import { documentLink, EvidenceReader, place, showEvidence } from "./view-evidence.js";
 
 /** @typedef {import("./run.js").Run} Run */
 /** @typedef {import("./dom.js").Child} Child */
@@ -104,7 +104,7 @@ function answer({ statements = [], sources = [] }, evidence) {
 /** @param {any} s */
 function citedSource(s) {
   const where = el("p", { class: "muted" }, s.section, " · ", place(s.source));
-  return el("li", { tabindex: -1 }, el("p", {}, `[${s.n}] `, el("strong", {}, s.title), ` · ${t("version", { n: s.version })}`), where);
+  return el("li", { tabindex: -1 }, el("p", {}, `[${s.n}] `, el("strong", {}, documentLink(s.document_id, s.title)), ` · ${t("version", { n: s.version })}`), where);
 }
 
 /** @param {any} body @returns {Child[]} */

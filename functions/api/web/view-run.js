@@ -1,8 +1,9 @@
 // Owns one run on the page: its head, timeline, outcome and trace, drawn from the run's state whenever that changes.
 
-import { badge, disclosure, el, fill } from "./dom.js";
+import { badge, button, disclosure, el, fill } from "./dom.js";
 import { between, duration, time } from "./format.js";
 import { t, word } from "./i18n.js";
+import { FeedbackView } from "./view-feedback.js";
 import { explain, keyForm } from "./view-problem.js";
 import { outcomeOf } from "./view-report.js";
 import { drawTimeline, tickTimeline } from "./view-timeline.js";
@@ -30,6 +31,7 @@ export class RunView {
     this.node = el("article", { class: "card run" });
     this.clock = el("span", { class: "clock" });
     this.list = el("ol", { class: "timeline" });
+    this.feedback = new FeedbackView(run);
     this.draw();
     run.listen((what) => (what === "stage" ? drawTimeline(this.list, run) : this.draw()));
   }
@@ -40,7 +42,7 @@ export class RunView {
     this.node.dataset.phase = run.phase;
     this.node.dataset.kind = run.body?.kind ?? run.failure?.code ?? "";
     const hadFocus = this.node.contains(document.activeElement);
-    fill(this.node, this.#head(), this.#state(), this.#timeline(), this.#outcome(), this.#trace());
+    fill(this.node, this.#head(), this.#state(), this.#timeline(), this.#outcome(), this.#feedback(), this.#trace());
     if (hadFocus) this.focus();
     clearInterval(this.#ticker);
     drawTimeline(this.list, run);
@@ -90,8 +92,7 @@ export class RunView {
   #state() {
     const { run, actions } = this;
     if (!run.live) return null;
-    const cancel = el("button", { type: "button", class: "quiet", disabled: run.cancelling, onclick: () => actions.cancel(run) },
-      t(run.cancelling ? "cancelling" : "cancel"));
+    const cancel = button(t(run.cancelling ? "cancelling" : "cancel"), () => actions.cancel(run), { disabled: run.cancelling });
     const line = el("p", { class: "state" }, el("span", { class: "pulse" }), el("span", {}, t(`phase.${run.phase}`)), this.clock, run.runId && cancel);
     return el("div", {}, line, run.phase === "POLLING" && el("p", { class: "muted" }, t("pollingNote")), run.problem && explain(run.problem));
   }
@@ -111,11 +112,14 @@ export class RunView {
     }
     const { problem } = run;
     const refused = run.phase === "REFUSED";
+    const wantsKey = problem?.code === "UNAUTHENTICATED";
+    const title = wantsKey ? "keyTitle" : refused ? "problemTitle" : "unknownTitle";
     const go = () => (refused ? actions.retry(run) : actions.check(run));
-    return el("div", { class: "verdict bad" },
-      el("h3", { tabindex: -1 }, t(refused ? "problemTitle" : "unknownTitle")),
+    return el("div", { class: `verdict ${wantsKey ? "warn" : "bad"}` },
+      el("h3", { tabindex: -1 }, t(title)),
       problem && explain(problem),
-      problem?.code === "UNAUTHENTICATED" ? keyForm(go) : this.#ways(refused, go));
+      refused && problem?.code === "NETWORK" && el("p", {}, t("askSafe")),
+      wantsKey ? keyForm(go) : this.#ways(refused, go));
   }
 
   /** @param {boolean} refused @param {() => void} go */
@@ -129,16 +133,18 @@ export class RunView {
       refused && button(t("askAgain"), () => actions.edit(run.query)));
   }
 
+  #feedback() {
+    const { phase, runId } = this.run;
+    if (phase !== "ENDED" || !runId) return null;
+    this.feedback.draw();
+    return this.feedback.node;
+  }
+
   #trace() {
     const { runId } = this.run;
     if (!runId || this.run.phase === "UNKNOWN") return null;
     return disclosure(t("trace"), (body) => void showTrace(body, runId), { class: "trace" });
   }
-}
-
-/** @param {string} label @param {() => void} act */
-function button(label, act) {
-  return el("button", { type: "button", class: "quiet", onclick: act }, label);
 }
 
 /** How a run stands, in one word. @param {string} status @param {string | null} intent @param {string | null} [failure] */

@@ -1,8 +1,8 @@
 // Owns the trace: budget bars and the tables of model and tool calls. Metadata only, as the service keeps no more.
 
 import { getTrace } from "./api.js";
-import { el, fill, table } from "./dom.js";
-import { count, duration } from "./format.js";
+import { button, el, fill, table } from "./dom.js";
+import { count, dollars, duration } from "./format.js";
 import { t, word } from "./i18n.js";
 import { problemNote } from "./view-problem.js";
 
@@ -13,9 +13,9 @@ export async function showTrace(into, runId) {
   fill(into, el("p", { class: "muted" }, t("loading")));
   const again = () => void showTrace(into, runId);
   try {
-    const { budget, steps, tool_invocations: calls } = await getTrace(runId);
-    const refresh = el("button", { type: "button", class: "quiet", onclick: again }, t("refresh"));
-    fill(into, el("p", { class: "muted" }, t("traceNote")), bars(budget), modelCalls(steps ?? []), toolCalls(calls ?? []), refresh);
+    const trace = await getTrace(runId);
+    fill(into, el("p", { class: "muted" }, t("traceNote")), bars(trace.budget), facts(trace), modelCalls(trace.steps ?? []),
+      toolCalls(trace.tool_invocations ?? []), button(t("refresh"), again));
   } catch (error) {
     fill(into, problemNote(error, again));
   }
@@ -34,12 +34,21 @@ function bars(budget) {
   return el("ul", { class: "budget", "aria-label": t("budget") }, BUDGETS.map(bar));
 }
 
+/** @param {any} trace */
+function facts({ cost_usd: cost, repaired, ungrounded_literals: ungrounded }) {
+  const fact = (/** @type {string} */ name, /** @type {string} */ value) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, value));
+  return el("dl", {},
+    fact("trace.cost", dollars(cost)),
+    fact("trace.repaired", t(repaired ? "yes" : "no")),
+    Number.isFinite(ungrounded) && fact("trace.ungrounded", count(ungrounded)));
+}
+
 /** @param {any[]} steps */
 function modelCalls(steps) {
-  const columns = ["step", "model", "messages", "asked", "tokens", "time", "attempt", "error"];
+  const columns = ["step", "time", "tokens", "cost", "attempt", "error", "model", "asked", "messages"];
   const rows = steps.map((s) => [
-    `${s.sequence}. ${s.kind}`, s.model, `${s.message_count} (${s.message_roles})`, s.tool_names || "–",
-    `${count(s.input_tokens)} / ${count(s.output_tokens)}`, duration(s.duration_ms), s.attempt, s.error_code ?? "–",
+    `${s.sequence}. ${s.kind}`, duration(s.duration_ms), `${count(s.input_tokens)} / ${count(s.output_tokens)}`, dollars(s.cost_usd), s.attempt,
+    s.error_code ?? "–", s.model, s.tool_names || "–", `${s.message_count} (${s.message_roles})`,
   ]);
   return listed(t("modelSteps"), columns, rows);
 }
