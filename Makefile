@@ -40,6 +40,7 @@ test: ## everything: set-up, format, lints, licences, unit, integration, accepta
 browser: ## the web page in headless Chromium against the real functions
 	@.ci/setup browser
 	@cargo build -q --workspace --bins
+	@npm --prefix tests/browser run --silent types
 	@target/debug/dev --port 0 --scenario payment-timeout --emulator testkit --run node tests/browser/page.mjs
 
 bench: ## figures of the standard run; writes target/bench.json
