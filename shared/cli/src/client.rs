@@ -194,6 +194,11 @@ impl Api {
             return Fault::for_good(format!("no secure connection to {origin}: {tls}{hint}"));
         }
         let cause = one_line(&root_cause(&error));
+        if error.is_connect() && self.base.scheme() == "https" && hung_up(&error) {
+            return Fault::for_good(format!(
+                "no secure connection to {origin}: it hung up; does it speak https? try http://"
+            ));
+        }
         if error.is_connect() {
             let hint = if is_local(&self.base) { "is `make dev` running?" } else { "is the address right?" };
             return Fault::Lost {
@@ -258,25 +263,33 @@ fn refusal(status: StatusCode, bytes: &[u8], retry_after: Option<u64>) -> Option
 
 /// The innermost cause: the outer ones say only that a request failed.
 fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    // The outermost one's text may repeat the address, with what is secret in it.
-    if error.source().is_none() { "request failed".to_owned() } else { cause.to_string() }
+    // The outermost one's own text may repeat the address, with what is secret in it.
+    causes(error).last().map_or_else(|| "the request failed".to_owned(), |cause| cause.to_string())
+}
+
+/// The other side closed the connection in the middle of a handshake.
+fn hung_up(error: &reqwest::Error) -> bool {
+    let io = causes(error).into_iter().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    io.map(std::io::Error::kind).any(|kind| kind == std::io::ErrorKind::UnexpectedEof)
 }
 
 fn tls_cause(error: &reqwest::Error) -> Option<&rustls::Error> {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let tls = inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref());
-        if tls.is_some() {
-            return tls;
-        }
-        cause = error.source();
+    causes(error).into_iter().find_map(|cause| cause.downcast_ref())
+}
+
+/// Everything below an error. An IO error's `source` skips the very error that it wraps.
+fn causes(error: &reqwest::Error) -> Vec<&(dyn std::error::Error + 'static)> {
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause);
+        let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match wrapped {
+            Some(wrapped) => Some(wrapped as &(dyn std::error::Error + 'static)),
+            None => cause.source(),
+        };
     }
-    None
+    causes
 }
 
 #[cfg(test)]
