@@ -173,6 +173,15 @@ pub struct CreateKey {
     /// When it ends, as 2027-01-31T00:00:00Z [default: never]
     #[arg(long, value_name = "TIME")]
     pub expires_at: Option<String>,
+    /// How many runs it may have going at a time
+    #[arg(long, value_name = "N")]
+    pub concurrent_runs: Option<u32>,
+    /// How many runs it may start a minute
+    #[arg(long, value_name = "N")]
+    pub runs_per_minute: Option<u32>,
+    /// How many tokens its runs may use a day
+    #[arg(long, value_name = "N")]
+    pub tokens_per_day: Option<u64>,
 }
 
 #[derive(Debug, Args)]

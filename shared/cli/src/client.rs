@@ -16,6 +16,8 @@ const SILENCE: Duration = Duration::from_secs(45);
 const CONNECT: Duration = Duration::from_secs(5);
 /// For everything but the event stream; a cold start and a long document fit.
 const WHOLE: Duration = Duration::from_secs(30);
+/// For the readiness check, which asks the model itself.
+const READY: Duration = Duration::from_secs(12);
 /// Bytes of a buffered answer at most.
 const MAX_BODY: usize = 32 * 1024 * 1024;
 const MAX_REFUSAL: usize = 64 * 1024;
@@ -124,7 +126,7 @@ impl Api {
     /// What the service says of its dependencies, whatever its status says.
     pub async fn ready(&self) -> Option<Value> {
         let request = self.request(Method::GET, self.at(&["api", "health", "ready"]));
-        let response = request.timeout(CONNECT).send().await.ok()?;
+        let response = request.timeout(READY).send().await.ok()?;
         self.body(response).await.ok()
     }
 

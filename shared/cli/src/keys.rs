@@ -35,8 +35,15 @@ async fn create(api: &Api, wanted: &CreateKey, screen: Screen) -> Result<Exit, F
     let scopes: Vec<&str> =
         wanted.scopes.iter().map(|scope| scope.trim()).filter(|scope| !scope.is_empty()).collect();
     let mut body = json!({ "caller": wanted.caller, "scopes": scopes });
-    if let (Some(end), Some(fields)) = (&wanted.expires_at, body.as_object_mut()) {
-        fields.insert("expires_at".to_owned(), end.as_str().into());
+    // What is left out is the service's to decide.
+    let rest = [
+        ("expires_at", wanted.expires_at.as_deref().map(Value::from)),
+        ("concurrent_runs", wanted.concurrent_runs.map(Value::from)),
+        ("runs_per_minute", wanted.runs_per_minute.map(Value::from)),
+        ("tokens_per_day", wanted.tokens_per_day.map(Value::from)),
+    ];
+    if let Some(fields) = body.as_object_mut() {
+        fields.extend(rest.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     }
     let made = api.send(Method::POST, api.at(&["api", "keys"]), Some(&body)).await?;
     let Some(key) = some_text(&made, "key") else {

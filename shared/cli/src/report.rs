@@ -75,7 +75,7 @@ fn with_basis(item: &Value) -> String {
     if basis.is_empty() { text(item, "text").to_owned() } else { format!("{} ({basis})", text(item, "text")) }
 }
 
-/// `LOGS app-logs: service=payment-gateway level=ERROR …, latest 2026-…`
+/// `LOGS app-logs: service=payment-gateway level=ERROR …, as of 2026-…`
 fn source_line(source: &Value) -> String {
     let mut line = place(source);
     let scope = source.get("scope").map(scope_words).unwrap_or_default();
@@ -83,7 +83,7 @@ fn source_line(source: &Value) -> String {
         line.push_str(&format!(": {scope}"));
     }
     if let Some(time) = some_text(source, "timestamp") {
-        line.push_str(&format!("; latest {}", short_time(time)));
+        line.push_str(&format!("; as of {}", short_time(time)));
     }
     line
 }
@@ -92,16 +92,36 @@ pub fn place(source: &Value) -> String {
     format!("{} {}", text(source, "source_type"), text(source, "source"))
 }
 
+/// Fields in the order in which they are read; the others follow by name.
+const FIRST: [&str; 11] = [
+    "service",
+    "level",
+    "query",
+    "start",
+    "end",
+    "sql",
+    "params",
+    "document_id",
+    "version",
+    "section",
+    "count",
+];
+
 /// How the source was asked: SQL as it is, anything else as names and values.
 pub fn scope_words(scope: &Value) -> String {
     let Some(fields) = scope.as_object() else { return String::new() };
-    let told = fields.iter().filter(|(_, value)| match value {
-        Value::Null => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        _ => true,
-    });
-    told.map(|(name, value)| if name == "sql" { shown(value) } else { format!("{name}={}", shown(value)) })
+    let mut told: Vec<(&String, &Value)> = fields
+        .iter()
+        .filter(|(_, value)| match value {
+            Value::Null => false,
+            Value::String(text) => !text.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            _ => true,
+        })
+        .collect();
+    told.sort_by_key(|(name, _)| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
+    told.into_iter()
+        .map(|(name, value)| if name == "sql" { shown(value) } else { format!("{name}={}", shown(value)) })
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -190,10 +210,10 @@ CONCLUSION
 
 FINDINGS
   [a1] 39 errors said GATEWAY_TIMEOUT.
-       LOGS app-logs: level=ERROR service=payment-gateway
-       start=2026-11-30T23:21:32Z; latest 2026-12-01T01:19:56Z
-       MYSQL orders: params=[\"FAILED\"] SELECT COUNT(*) FROM payments
-       WHERE state = ?
+       LOGS app-logs: service=payment-gateway level=ERROR
+       start=2026-11-30T23:21:32Z; as of 2026-12-01T01:19:56Z
+       MYSQL orders: SELECT COUNT(*) FROM payments WHERE state = ?
+       params=[\"FAILED\"]
   [a2] (looked for, not found) No deployment.
 
 ACTIONS
@@ -260,7 +280,7 @@ NO VERIFIED ANSWER: SEMANTIC_UNSUPPORTED
   Withheld.
 
 VERIFIED SOURCES
-  - LOGS app-logs; latest 2026-12-01T01:19:56Z
+  - LOGS app-logs; as of 2026-12-01T01:19:56Z
 
 WHAT WAS TRIED
   - query_logs: evidence found

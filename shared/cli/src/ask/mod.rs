@@ -19,7 +19,7 @@ use progress::Progress;
 use crate::args::Ask;
 use crate::client::Api;
 use crate::exit::{Exit, Fault};
-use crate::fields::{list, some_text, text};
+use crate::fields::{some_text, text};
 use crate::page::Page;
 use crate::plain::one_line;
 use crate::report;
@@ -68,7 +68,8 @@ async fn tell(api: &Api, ended: &Ended, screen: Screen) -> Result<Exit, Fault> {
         screen.show(page)?;
     }
     if ended.failure_code() == "MODEL_UNAVAILABLE"
-        && let Some(said) = api.ready().await.as_ref().and_then(model_health)
+        && let Some(Some(ready)) = or_interrupt(api.ready()).await
+        && let Some(said) = model_health(&ready)
     {
         screen.note(&said);
     }
@@ -88,18 +89,19 @@ pub fn result(page: &mut Page, ended: &Ended) {
     }
 }
 
-/// What the service's readiness says of its model, if it speaks of it.
+/// What the service's readiness says of its models, if it speaks of them.
 fn model_health(ready: &Value) -> Option<String> {
-    let named = |name: &str| list(ready, name).iter().find(|entry| text(entry, "name") == "model");
-    let keyed = |name: &str| ready.get(name).and_then(|entries| entries.get("model"));
-    let places = ["dependencies", "checks"];
-    let entry = places
-        .iter()
-        .find_map(|place| named(place).or_else(|| keyed(place)))
-        .or_else(|| ready.get("model"))?;
-    let status = entry.as_str().or_else(|| some_text(entry, "status")).unwrap_or("unknown");
-    let detail = some_text(entry, "detail").map(|detail| format!(": {detail}")).unwrap_or_default();
-    Some(one_line(&format!("The service says of its model: {status}{detail}")))
+    let mut said = Vec::new();
+    for entries in ["dependencies", "checks"].iter().filter_map(|place| ready.get(place)) {
+        let listed = entries.as_array().into_iter().flatten().map(|entry| (text(entry, "name"), entry));
+        let keyed = entries.as_object().into_iter().flatten().map(|(name, entry)| (name.as_str(), entry));
+        for (name, entry) in listed.chain(keyed).filter(|(name, _)| name.contains("model")) {
+            let status = entry.as_str().or_else(|| some_text(entry, "status")).unwrap_or("unknown");
+            let detail = some_text(entry, "detail").map(|detail| format!(", {detail}")).unwrap_or_default();
+            said.push(one_line(&format!("The service says of its {name}: {status}{detail}")));
+        }
+    }
+    (!said.is_empty()).then(|| said.join("\n"))
 }
 
 /// Asks the service to stop the run that the person no longer waits for.
@@ -130,13 +132,11 @@ mod tests {
     fn the_models_health_is_found_wherever_it_is_told() {
         let entry =
             json!({ "name": "model", "status": "unavailable", "detail": "401 from the\u{1b}[1m provider" });
-        let told = Some("The service says of its model: unavailable: 401 from the provider".to_owned());
-        assert_eq!(model_health(&json!({ "dependencies": [{ "name": "ledger" }, entry] })), told);
-        assert_eq!(model_health(&json!({ "checks": { "model": entry } })), told);
-        assert_eq!(
-            model_health(&json!({ "model": "ok" })).as_deref(),
-            Some("The service says of its model: ok")
-        );
+        let told = "The service says of its model: unavailable, 401 from the provider";
+        let two = json!({ "dependencies": [{ "name": "ledger" }, entry, { "name": "model_fallback", "status": "ok" }] });
+        let both = format!("{told}\nThe service says of its model_fallback: ok");
+        assert_eq!(model_health(&two), Some(both));
+        assert_eq!(model_health(&json!({ "checks": { "model": entry } })).as_deref(), Some(told));
         assert_eq!(model_health(&json!({ "dependencies": [{ "name": "ledger" }] })), None);
         assert_eq!(model_health(&json!("down")), None);
     }

@@ -70,12 +70,12 @@ async fn show(api: &Api, screen: Screen) -> Result<Exit, Fault> {
             number(document, "version").to_string(),
             format!("{} B", number(document, "bytes")),
             short_time(text(document, "updated_at")),
-            joined(document, "tags"),
             text(document, "title").to_owned(),
+            joined(document, "tags"),
         ]
     };
     page.table(
-        &["id", ">version", ">size", "updated", "tags", "title"],
+        &["id", ">version", ">size", "updated", "title", "tags"],
         &documents.iter().map(row).collect::<Vec<_>>(),
     );
     screen.show(page)?;

@@ -133,7 +133,7 @@ async fn runbooks_are_listed_read_removed_and_searched() {
     let told = server.run(&["docs", "list"]).await;
     assert_eq!(
         told.out,
-        "  id   version  size  updated               tags  title\n  pay        3   5 B  2026-12-01T01:00:00Z  pay   T\n"
+        "  id   version  size  updated               title  tags\n  pay        3   5 B  2026-12-01T01:00:00Z  T      pay\n"
     );
     assert_eq!(server.run(&["docs", "get", "pay"]).await.out, "# Pay\n\tindented\r\nred\n");
     assert_eq!(server.run(&["docs", "rm", "pay"]).await.out, "removed pay\n");

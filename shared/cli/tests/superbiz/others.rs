@@ -83,11 +83,22 @@ async fn keys_are_made_listed_and_revoked() {
         ("DELETE /api/keys/k1", vec![Reply::Whole { status: 204, headers: Vec::new(), body: String::new() }]),
     ])
     .await;
-    let told = server.run(&["keys", "create", "--caller", "ci", "--scopes", "chat,documents:write"]).await;
+    let told = server
+        .run(&[
+            "keys",
+            "create",
+            "--caller",
+            "ci",
+            "--scopes",
+            "chat,documents:write",
+            "--runs-per-minute",
+            "9",
+        ])
+        .await;
     assert_eq!((told.code, told.out.as_str()), (0, "sb_secret\n"), "the key alone");
     assert_eq!(told.err, "key k1 for ci, may do chat; shown only now:\n");
     let sent: Value = serde_json::from_str(&server.asked()[0].body).unwrap();
-    assert_eq!(sent, json!({ "caller": "ci", "scopes": ["chat", "documents:write"] }));
+    assert_eq!(sent, json!({ "caller": "ci", "scopes": ["chat", "documents:write"], "runs_per_minute": 9 }));
     assert_eq!(
         server.run(&["keys", "create", "--caller", "ci", "--scopes", "chat", "--json"]).await.json(),
         made
