@@ -100,7 +100,7 @@ fn id_of(file: &Path, prefix: &str) -> String {
     id
 }
 
-/// FNV-1a: the same on every machine and in every version.
+/// FNV-1a: the same everywhere and in every version.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

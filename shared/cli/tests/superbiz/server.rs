@@ -101,7 +101,7 @@ impl Server {
     }
 }
 
-/// The client with nothing of this machine's environment in it.
+/// The client with an empty environment: no key, no proxy, no address but the test's.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_superbiz"));
     command.args(arguments).env_clear().env("COLUMNS", "80").stdin(Stdio::null()).kill_on_drop(true);
