@@ -17,7 +17,7 @@ dev: ## local emulator, embedded stores, offline model (or MODEL_BASE_URL/MODEL_
 
 ask: ## Q="…": one question through the chat function, the event stream as it comes
 	@test -x target/debug/superbiz || cargo build -q --workspace --bins
-	@target/debug/superbiz ask --url $(URL) "$$Q"
+	@target/debug/superbiz ask --raw --url $(URL) -- "$$Q"
 
 # One selection of packages for every build: another one would resolve other features and build everything again.
 check: ## the fast part of the tests: format, lints, pure crates

@@ -1,91 +1,77 @@
-//! `superbiz`, the terminal client of the HTTP API: `superbiz ask QUESTION` prints the event stream as it comes.
+//! `superbiz`, the terminal client of the HTTP API: arguments to one command, its result to an exit code.
 
-use std::io::Write;
+mod args;
+mod ask;
+mod client;
+mod docs;
+mod environment;
+mod evidence;
+mod exit;
+mod feedback;
+mod fields;
+mod keys;
+mod page;
+mod plain;
+mod report;
+mod runs;
+mod screen;
+mod sse;
+mod trace;
+
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
-const USAGE: &str =
-    "usage: superbiz ask [--url URL] [--session ID] QUESTION\n  URL defaults to http://127.0.0.1:9000";
-
-/// Silence longer than this is a dead stream: the service sends a keep-alive every 10 s.
-const SILENCE: Duration = Duration::from_secs(45);
+use args::{Cli, Command};
+use clap::Parser;
+use client::Api;
+use exit::{Exit, Fault};
+use screen::Screen;
+use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match read(&arguments) {
-        Ok(ask) => stream(&ask).await,
-        Err(fault) => Err(fault),
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => {
+            let _ = told.print();
+            return if told.use_stderr() { Exit::Usage.into() } else { Exit::Success.into() };
+        }
     };
-    match result {
-        Ok(code) => code,
+    let screen = Screen::open(cli.json);
+    match run(cli, screen).await {
+        Ok(exit) => exit.into(),
         Err(fault) => {
-            let _ = writeln!(std::io::stderr(), "superbiz: {fault}");
-            ExitCode::from(2)
+            tell(&fault, screen);
+            fault.exit().into()
         }
     }
 }
 
-struct Ask {
-    url: String,
-    body: serde_json::Value,
+async fn run(cli: Cli, screen: Screen) -> Result<Exit, Fault> {
+    let key = environment::key(cli.key_file.as_deref())?;
+    let api = Api::new(&environment::url(cli.url), key.as_deref())?;
+    if api.tells_key() {
+        screen.note("warning: the key crosses the network unprotected; use https://");
+    }
+    match &cli.command {
+        Command::Ask(ask) => ask::run(&api, ask, screen).await,
+        Command::Runs(runs) => runs::run(&api, runs, screen).await,
+        Command::Trace(of) => trace::run(&api, &of.run, screen).await,
+        Command::Evidence(of) => evidence::run(&api, &of.run, screen).await,
+        Command::Feedback(feedback) => feedback::run(&api, feedback, screen).await,
+        Command::Docs(docs) => docs::run(&api, docs, screen).await,
+        Command::Keys(keys) => keys::run(&api, keys, screen).await,
+    }
 }
 
-fn read(arguments: &[String]) -> Result<Ask, String> {
-    let mut rest = arguments.iter();
-    if rest.next().map(String::as_str) != Some("ask") {
-        return Err(USAGE.to_owned());
+/// A fault in words on stderr; for programs a refusal is on stdout too, as the service sent it.
+fn tell(fault: &Fault, screen: Screen) {
+    if fault.is_closed_pipe() {
+        return;
     }
-    let (mut url, mut session, mut words) = ("http://127.0.0.1:9000".to_owned(), None, Vec::new());
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--url" => url = rest.next().ok_or(USAGE)?.clone(),
-            "--session" => session = Some(rest.next().ok_or(USAGE)?.clone()),
-            word => words.push(word),
-        }
-    }
-    if words.is_empty() {
-        return Err(USAGE.to_owned());
-    }
-    let mut body = serde_json::json!({ "query": words.join(" ") });
-    if let Some(session) = session {
-        body["session_id"] = session.into();
-    }
-    Ok(Ask { url: format!("{}/api/chat", url.trim_end_matches('/')), body })
-}
-
-fn client() -> Result<reqwest::Client, Box<dyn std::error::Error>> {
-    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
-    Ok(builder.connect_timeout(Duration::from_secs(5)).read_timeout(SILENCE).build()?)
-}
-
-/// Prints the raw stream. Exit codes: 0 content, 1 failure or refusal, 2 usage or transport.
-async fn stream(ask: &Ask) -> Result<ExitCode, String> {
-    let client = client().map_err(|fault| fault.to_string())?;
-    let response = client.post(&ask.url).json(&ask.body).send().await;
-    let mut response =
-        response.map_err(|fault| format!("no answer from {}: {fault}; is `make dev` running?", ask.url))?;
-    let refused = !response.status().is_success();
-    let (mut out, mut seen) = (std::io::stdout().lock(), Vec::new());
-    while let Some(chunk) =
-        response.chunk().await.map_err(|fault| format!("the stream broke off: {fault}"))?
+    screen.note(&format!("superbiz: {}", plain::plain(&fault.to_string())));
+    if let (true, Fault::Refused(problem)) = (screen.json, fault)
+        && let Err(fault) = screen.document(&json!({ "problem": problem.document }))
     {
-        out.write_all(&chunk).and_then(|()| out.flush()).map_err(|fault| fault.to_string())?;
-        seen.extend_from_slice(&chunk);
+        screen.note(&format!("superbiz: {fault}"));
     }
-    let text = String::from_utf8_lossy(&seen);
-    if refused {
-        let _ = writeln!(out);
-        return Ok(ExitCode::from(1));
-    }
-    if !text.contains("event: done\n") {
-        return Err("the stream ended without `done`".to_owned());
-    }
-    Ok(if text.contains("event: failure\n") { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -1,0 +1,263 @@
+//! The commands and their options, exactly as a person types them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER: &str = "\
+Environment:
+  SUPERBIZ_URL      where the service answers, unless --url says so
+  SUPERBIZ_API_KEY  the API key, unless --key-file names a file that holds it
+
+Exit codes:
+  0  done; of `ask`: SUCCESS       3  `ask`: FALLBACK, no verified answer
+  1  `ask`: the run FAILED         4  the service refused the request
+  2  wrong usage                   5  no readable answer from the service
+  130  interrupted; the run was asked to stop";
+
+/// Incident diagnosis whose every claim was checked, from a terminal.
+#[derive(Debug, Parser)]
+#[command(name = "superbiz", version, after_help = AFTER)]
+pub struct Cli {
+    /// Where the service answers [default: http://127.0.0.1:9000]
+    #[arg(long, global = true, value_name = "URL")]
+    pub url: Option<String>,
+    /// File that holds the API key (there is no option for the key itself: others could read it in the process list)
+    #[arg(long, global = true, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask a question, or have an alert diagnosed: progress on stderr, the report on stdout
+    Ask(Ask),
+    /// Show the runs of a session, or one run with its result
+    Runs(Runs),
+    /// Show the steps, tool calls, budget and cost of a run
+    Trace(OfRun),
+    /// Show what the report of a run rests on
+    Evidence(OfRun),
+    /// Say whether a run's answer was right
+    Feedback(Feedback),
+    /// Runbooks: list, push, get, remove, search
+    #[command(subcommand)]
+    Docs(Docs),
+    /// API keys: create, list, revoke
+    #[command(subcommand)]
+    Keys(Keys),
+}
+
+#[derive(Debug, Args)]
+pub struct Ask {
+    /// Go on in this session
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Print the event stream as it comes
+    #[arg(long)]
+    pub raw: bool,
+    /// Read the question, or the JSON body of an alert, from a file (`-`: standard input)
+    #[arg(long, value_name = "FILE", conflicts_with = "question")]
+    pub file: Option<PathBuf>,
+    /// Give up when the connection breaks, rather than send again or follow the run by asking
+    #[arg(long)]
+    pub no_retry: bool,
+    /// The question; without one, or with `-`, it is read from standard input
+    #[arg(value_name = "QUESTION")]
+    pub question: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true))]
+pub struct Runs {
+    /// Show this run with its result
+    #[arg(group = "which", value_name = "RUN_ID")]
+    pub run: Option<String>,
+    /// List the runs of this session, newest first
+    #[arg(long, group = "which", value_name = "ID")]
+    pub session: Option<String>,
+    /// How many runs to list
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct OfRun {
+    #[arg(value_name = "RUN_ID")]
+    pub run: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rating {
+    Up,
+    Down,
+}
+
+#[derive(Debug, Args)]
+pub struct Feedback {
+    #[arg(value_name = "RUN_ID")]
+    pub run: String,
+    pub rating: Rating,
+    /// What was right or wrong, in your words
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
+    /// A short code such as WRONG_CAUSE
+    #[arg(long, value_name = "CODE")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Docs {
+    /// List the runbooks
+    List,
+    /// Store each .md and .txt file whose text differs from what is stored; its name becomes the id
+    Push(Push),
+    /// Print a runbook
+    Get(OfDocument),
+    /// Remove a runbook
+    Rm(OfDocument),
+    /// Search as a diagnosis does
+    Search(Search),
+}
+
+#[derive(Debug, Args)]
+pub struct Push {
+    /// Files, and folders that are searched with all folders in them
+    #[arg(required = true, value_name = "DIR|FILE")]
+    pub paths: Vec<PathBuf>,
+    /// Put this before each id
+    #[arg(long, value_name = "TEXT")]
+    pub prefix: Option<String>,
+    /// Remove the runbooks whose ids begin with the prefix and that are not among the files
+    #[arg(long, requires = "prefix")]
+    pub delete_missing: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct OfDocument {
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Search {
+    #[arg(required = true, value_name = "QUERY")]
+    pub query: Vec<String>,
+    /// How many passages to show at most
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub top_k: u32,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Keys {
+    /// Make a key; it is printed once and never again
+    Create(CreateKey),
+    /// List the keys, without the keys themselves
+    List,
+    /// Make a key useless from now on
+    Revoke(OfKey),
+}
+
+#[derive(Debug, Args)]
+pub struct CreateKey {
+    /// Whose key it is: runs and quotas belong to the caller
+    #[arg(long, value_name = "NAME")]
+    pub caller: String,
+    /// What it may do, such as chat,documents:write
+    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',')]
+    pub scopes: Vec<String>,
+    /// When it ends, as 2027-01-31T00:00:00Z [default: never]
+    #[arg(long, value_name = "TIME")]
+    pub expires_at: Option<String>,
+    /// How many runs it may have going at a time
+    #[arg(long, value_name = "N")]
+    pub concurrent_runs: Option<u32>,
+    /// How many runs it may start a minute
+    #[arg(long, value_name = "N")]
+    pub runs_per_minute: Option<u32>,
+    /// How many tokens its runs may use a day
+    #[arg(long, value_name = "N")]
+    pub tokens_per_day: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub struct OfKey {
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn global_options_stand_before_or_behind_the_command() {
+        for line in ["superbiz --url http://h --json ask why", "superbiz ask why --json --url http://h"] {
+            let cli = parse(line).unwrap();
+            assert_eq!((cli.url.as_deref(), cli.json), (Some("http://h"), true), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_question_may_be_many_words_and_begin_with_a_hyphen() {
+        let Command::Ask(ask) = parse("superbiz ask --raw -- -5 degrees? why").unwrap().command else {
+            panic!("ask")
+        };
+        assert_eq!((ask.raw, ask.question.join(" ").as_str()), (true, "-5 degrees? why"));
+        let Command::Ask(ask) = parse("superbiz ask -").unwrap().command else { panic!("ask") };
+        assert_eq!(ask.question, ["-"]);
+    }
+
+    #[test]
+    fn wrong_usage_exits_with_2() {
+        for line in [
+            "superbiz",
+            "superbiz nothing",
+            "superbiz ask --file a.json why",
+            "superbiz ask --key secret why",
+            "superbiz runs",
+            "superbiz runs r1 --session s",
+            "superbiz runs --session s --limit 0",
+            "superbiz feedback r1 sideways",
+            "superbiz docs push",
+            "superbiz docs push d --delete-missing",
+            "superbiz docs search q --top-k 51",
+            "superbiz keys create --caller a",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+        assert_eq!(parse("superbiz --help").unwrap_err().exit_code(), 0);
+    }
+
+    #[test]
+    fn commands_take_what_they_need() {
+        assert!(
+            matches!(parse("superbiz runs r1").unwrap().command, Command::Runs(Runs { run: Some(run), .. }) if run == "r1")
+        );
+        assert!(matches!(
+            parse("superbiz feedback r1 down --comment x --reason WRONG_CAUSE").unwrap().command,
+            Command::Feedback(Feedback { rating: Rating::Down, .. })
+        ));
+        assert!(
+            matches!(parse("superbiz docs push d --prefix p- --delete-missing").unwrap().command, Command::Docs(Docs::Push(push)) if push.delete_missing)
+        );
+        assert!(
+            matches!(parse("superbiz keys create --caller ci --scopes chat,documents:write").unwrap().command, Command::Keys(Keys::Create(key)) if key.scopes == ["chat", "documents:write"])
+        );
+    }
+}
