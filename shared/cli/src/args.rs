@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+
+use clap::builder::FalseyValueParser;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 const AFTER: &str = "\
 Environment:
@@ -20,7 +25,7 @@ Exit codes:
 #[command(name = "superbiz", version, after_help = AFTER)]
 pub struct Cli {
     /// Where the service answers [default: http://127.0.0.1:9000]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", env = "SUPERBIZ_URL", hide_env = true)]
     pub url: Option<String>,
     /// File that holds the API key (there is no option for the key itself: others could read it in the process list)
     #[arg(long, global = true, value_name = "FILE")]
@@ -28,8 +33,37 @@ pub struct Cli {
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print no colours
+    #[arg(long, global = true, env = "NO_COLOR", hide_env = true, value_parser = FalseyValueParser::new())]
+    pub no_color: bool,
+    #[command(flatten)]
+    pub surroundings: Surroundings,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What only the environment tells; clap reads it, so that nothing else does.
+#[derive(Debug, Clone, Args)]
+pub struct Surroundings {
+    #[arg(long, global = true, hide = true, env = "SUPERBIZ_API_KEY", hide_env_values = true)]
+    pub api_key: Option<String>,
+    #[arg(long, global = true, hide = true, env = "COLUMNS")]
+    pub columns: Option<String>,
+    #[arg(long, global = true, hide = true, env = "TERM")]
+    pub term: Option<String>,
+}
+
+impl Cli {
+    /// The arguments of a process, its name first, with what the environment adds.
+    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(arguments)?;
+        if matches.value_source("api_key") == Some(ValueSource::CommandLine) {
+            let told =
+                "others could read the key in the process list: set SUPERBIZ_API_KEY, or use --key-file";
+            return Err(Self::command().error(ErrorKind::UnknownArgument, told));
+        }
+        Self::from_arg_matches(&matches)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -42,6 +76,8 @@ pub enum Command {
     Trace(OfRun),
     /// Show what the report of a run rests on
     Evidence(OfRun),
+    /// Show how well runs went: outcomes, tools, feedback, time and cost
+    Quality(Quality),
     /// Say whether a run's answer was right
     Feedback(Feedback),
     /// Runbooks: list, push, get, remove, search
@@ -108,6 +144,16 @@ pub struct Feedback {
     /// A short code such as WRONG_CAUSE
     #[arg(long, value_name = "CODE")]
     pub reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Quality {
+    /// Runs that started from here on, as 2026-11-30T00:00:00Z [default: 7 days before the end]
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// Runs that started before this [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -192,12 +238,10 @@ pub struct OfKey {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
-        Cli::try_parse_from(line.split_whitespace())
+        Cli::read(line.split_whitespace().map(OsString::from))
     }
 
     #[test]
@@ -230,6 +274,9 @@ mod tests {
             "superbiz nothing",
             "superbiz ask --file a.json why",
             "superbiz ask --key secret why",
+            "superbiz ask --api-key secret why",
+            "superbiz --api-key secret ask why",
+            "superbiz quality --from",
             "superbiz runs",
             "superbiz runs r1 --session s",
             "superbiz runs --session s --limit 0",

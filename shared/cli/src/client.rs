@@ -168,7 +168,7 @@ impl Api {
             retry_after.and_then(|value| value.to_str().ok()).and_then(|text| text.trim().parse().ok());
         let bytes = self.bytes(response, MAX_REFUSAL).await.unwrap_or_default();
         Err(refusal(status, &bytes, retry_after).map_or_else(
-            || Fault::broken(format!("{} answered {status} and no reason", self.origin())),
+            || Fault::unexplained(format!("{} answered {status} and no reason", self.origin())),
             |problem| Fault::Refused(Box::new(problem)),
         ))
     }

@@ -108,7 +108,12 @@ async fn outcomes_are_exit_codes() {
         (success(), 0, "CONCLUSION", ""),
         (fallback, 3, "NO VERIFIED ANSWER: SEMANTIC_UNAVAILABLE", ""),
         (failed("DEADLINE_EXCEEDED"), 1, "FAILED: DEADLINE_EXCEEDED", ""),
-        (failed("MODEL_UNAVAILABLE"), 1, "Nothing was published.", "unavailable, the provider answers 401"),
+        (
+            failed("MODEL_UNAVAILABLE"),
+            1,
+            "Nothing was published.",
+            "model is unavailable: the provider answers 401",
+        ),
     ] {
         let script = [(CHAT, vec![stream(&text)]), ("GET /api/health/ready", vec![json(503, &ready)])];
         let server = Server::start(script).await;
