@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod cause;
 mod client;
 mod docs;
 mod environment;
@@ -14,11 +15,13 @@ mod keys;
 mod page;
 mod plain;
 mod quality;
+mod refusal;
 mod report;
 mod runs;
 mod screen;
 mod sse;
 mod trace;
+mod withheld;
 
 use std::process::ExitCode;
 

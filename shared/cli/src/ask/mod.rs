@@ -24,6 +24,7 @@ use crate::page::Page;
 use crate::plain::one_line;
 use crate::report;
 use crate::screen::Screen;
+use crate::withheld;
 
 /// How long a person who wants to leave waits for the cancelling.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
@@ -88,7 +89,7 @@ pub fn result(page: &mut Page, ended: &Ended) {
         report::body(page, content.get("body").unwrap_or(&Value::Null));
     }
     if let Some(failure) = &ended.failure {
-        report::failure(page, failure);
+        withheld::failure(page, failure);
     }
     if ended.content.is_none() && ended.failure.is_none() {
         page.heading(&format!("{}, and nothing more is known", ended.status));

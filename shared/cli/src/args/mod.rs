@@ -1,13 +1,18 @@
 //! The commands and their options, exactly as a person types them.
 
-use std::path::PathBuf;
+mod docs;
+mod keys;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+pub use docs::{Docs, Push, Search};
+pub use keys::{CreateKey, Keys};
 
 const AFTER: &str = "\
 Environment:
@@ -154,86 +159,6 @@ pub struct Quality {
     /// Runs that started before this [default: now]
     #[arg(long, value_name = "TIME")]
     pub to: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Docs {
-    /// List the runbooks
-    List,
-    /// Store each .md and .txt file whose text differs from what is stored; its name becomes the id
-    Push(Push),
-    /// Print a runbook
-    Get(OfDocument),
-    /// Remove a runbook
-    Rm(OfDocument),
-    /// Search as a diagnosis does
-    Search(Search),
-}
-
-#[derive(Debug, Args)]
-pub struct Push {
-    /// Files, and folders that are searched with all folders in them
-    #[arg(required = true, value_name = "DIR|FILE")]
-    pub paths: Vec<PathBuf>,
-    /// Put this before each id
-    #[arg(long, value_name = "TEXT")]
-    pub prefix: Option<String>,
-    /// Remove the runbooks whose ids begin with the prefix and that are not among the files
-    #[arg(long, requires = "prefix")]
-    pub delete_missing: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct OfDocument {
-    #[arg(value_name = "ID")]
-    pub id: String,
-}
-
-#[derive(Debug, Args)]
-pub struct Search {
-    #[arg(required = true, value_name = "QUERY")]
-    pub query: Vec<String>,
-    /// How many passages to show at most
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
-    pub top_k: u32,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Keys {
-    /// Make a key; it is printed once and never again
-    Create(CreateKey),
-    /// List the keys, without the keys themselves
-    List,
-    /// Make a key useless from now on
-    Revoke(OfKey),
-}
-
-#[derive(Debug, Args)]
-pub struct CreateKey {
-    /// Whose key it is: runs and quotas belong to the caller
-    #[arg(long, value_name = "NAME")]
-    pub caller: String,
-    /// What it may do, such as chat,documents:write
-    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',')]
-    pub scopes: Vec<String>,
-    /// When it ends, as 2027-01-31T00:00:00Z [default: never]
-    #[arg(long, value_name = "TIME")]
-    pub expires_at: Option<String>,
-    /// How many runs it may have going at a time
-    #[arg(long, value_name = "N")]
-    pub concurrent_runs: Option<u32>,
-    /// How many runs it may start a minute
-    #[arg(long, value_name = "N")]
-    pub runs_per_minute: Option<u32>,
-    /// How many tokens its runs may use a day
-    #[arg(long, value_name = "N")]
-    pub tokens_per_day: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub struct OfKey {
-    #[arg(value_name = "ID")]
-    pub id: String,
 }
 
 #[cfg(test)]
