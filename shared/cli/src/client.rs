@@ -1,6 +1,5 @@
 //! The HTTP client: addresses, the key, time limits, and every failure in clear words.
 
-use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +7,10 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AF
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
 
-use crate::exit::{Fault, Lost, Problem};
+use crate::cause::{hung_up, root_cause, tls_cause};
+use crate::exit::{Fault, Lost};
 use crate::plain::one_line;
+use crate::refusal::refusal;
 
 /// Silence longer than this is a dead stream: the service sends a keep-alive every 10 s.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -168,7 +169,7 @@ impl Api {
             retry_after.and_then(|value| value.to_str().ok()).and_then(|text| text.trim().parse().ok());
         let bytes = self.bytes(response, MAX_REFUSAL).await.unwrap_or_default();
         Err(refusal(status, &bytes, retry_after).map_or_else(
-            || Fault::broken(format!("{} answered {status} and no reason", self.origin())),
+            || Fault::unexplained(format!("{} answered {status} and no reason", self.origin())),
             |problem| Fault::Refused(Box::new(problem)),
         ))
     }
@@ -243,57 +244,6 @@ pub fn media_type(response: &Response) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// A problem document, or what a gateway said instead. A server error without a code is none: nobody decided it.
-fn refusal(status: StatusCode, bytes: &[u8], retry_after: Option<u64>) -> Option<Problem> {
-    let document: Value = serde_json::from_slice(bytes).unwrap_or_default();
-    let text =
-        |name: &str| document.get(name).and_then(Value::as_str).map(one_line).filter(|text| !text.is_empty());
-    let code = text("code");
-    if code.is_none() && status.is_server_error() {
-        return None;
-    }
-    let reason = || format!("the service answered {status}");
-    Some(Problem {
-        status: status.as_u16(),
-        code: code.unwrap_or_else(|| format!("HTTP_{}", status.as_u16())),
-        detail: text("detail").or_else(|| text("message")).or_else(|| text("title")).unwrap_or_else(reason),
-        run_id: text("run_id"),
-        retry_after,
-        document,
-    })
-}
-
-/// The innermost cause: the outer ones say only that a request failed.
-fn root_cause(error: &reqwest::Error) -> String {
-    // The outermost one's own text may repeat the address, with what is secret in it.
-    causes(error).last().map_or_else(|| "the request failed".to_owned(), |cause| cause.to_string())
-}
-
-/// The other side closed the connection in the middle of a handshake.
-fn hung_up(error: &reqwest::Error) -> bool {
-    let io = causes(error).into_iter().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
-    io.map(std::io::Error::kind).any(|kind| kind == std::io::ErrorKind::UnexpectedEof)
-}
-
-fn tls_cause(error: &reqwest::Error) -> Option<&rustls::Error> {
-    causes(error).into_iter().find_map(|cause| cause.downcast_ref())
-}
-
-/// Everything below an error. An IO error's `source` skips the very error that it wraps.
-fn causes(error: &reqwest::Error) -> Vec<&(dyn std::error::Error + 'static)> {
-    let mut causes = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        causes.push(cause);
-        let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        next = match wrapped {
-            Some(wrapped) => Some(wrapped as &(dyn std::error::Error + 'static)),
-            None => cause.source(),
-        };
-    }
-    causes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,21 +267,5 @@ mod tests {
             assert_eq!(Api::new(url, Some("k")).unwrap().tells_key(), tells, "{url}");
         }
         assert!(!Api::new("http://h", None).unwrap().tells_key());
-    }
-
-    #[test]
-    fn refusals_are_problem_documents_or_a_gateways_words() {
-        let read = |status: u16, body: &str| {
-            refusal(StatusCode::from_u16(status).unwrap(), body.as_bytes(), None).map(|p| (p.code, p.detail))
-        };
-        let told = |code: &str, detail: &str| Some((code.to_owned(), detail.to_owned()));
-        assert_eq!(read(409, r#"{"code":"SESSION_BUSY","detail":"wait"}"#), told("SESSION_BUSY", "wait"));
-        assert_eq!(
-            read(503, r#"{"code":"STORE_UNAVAILABLE","detail":"x\u001b[31m"}"#),
-            told("STORE_UNAVAILABLE", "x")
-        );
-        assert_eq!(read(403, r#"{"message":"Forbidden"}"#), told("HTTP_403", "Forbidden"));
-        assert_eq!(read(404, "<html>"), told("HTTP_404", "the service answered 404 Not Found"));
-        assert_eq!(read(502, r#"{"message":"Internal server error"}"#), None);
     }
 }

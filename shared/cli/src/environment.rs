@@ -1,10 +1,9 @@
-//! The client's only reader of the environment: address, key, and what the terminal can show.
+//! What surrounds the client: the service's address, the key, and what the terminal can show.
 
 use std::io::IsTerminal;
 use std::path::Path;
 
-use terminal_size::{Width, terminal_size_of};
-
+use crate::args::Cli;
 use crate::exit::Fault;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:9000";
@@ -14,19 +13,15 @@ const MIN_WIDTH: usize = 30;
 /// Bytes of a key file at most: a key is one line.
 const MAX_KEY_FILE: u64 = 4096;
 
-#[expect(clippy::disallowed_methods, reason = "the client has no app::config; this module is its like")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
-}
-
-pub fn url(argument: Option<String>) -> String {
-    argument.or_else(|| variable("SUPERBIZ_URL")).unwrap_or_else(|| DEFAULT_URL.to_owned())
+/// The address; a variable that is set to nothing says nothing.
+pub fn url(told: Option<String>) -> String {
+    told.filter(|url| !url.trim().is_empty()).unwrap_or_else(|| DEFAULT_URL.to_owned())
 }
 
 /// The API key from the file, or else from the environment.
-pub fn key(file: Option<&Path>) -> Result<Option<String>, Fault> {
+pub fn key(file: Option<&Path>, told: Option<String>) -> Result<Option<String>, Fault> {
     let Some(file) = file else {
-        return Ok(variable("SUPERBIZ_API_KEY").map(|key| key.trim().to_owned()));
+        return Ok(told.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()));
     };
     let shown = file.display();
     let unreadable = |error| Fault::usage(format!("the key file {shown} can't be read: {error}"));
@@ -40,14 +35,24 @@ pub fn key(file: Option<&Path>) -> Result<Option<String>, Fault> {
     Ok(Some(key))
 }
 
-/// Columns of the terminal that shows standard output.
-pub fn width() -> usize {
-    let told = variable("COLUMNS").and_then(|columns| columns.trim().parse().ok());
-    let measured = || terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| usize::from(columns));
+/// Columns of the terminal that shows standard output, unless `told` says so.
+pub fn width(told: Option<&str>) -> usize {
+    let told = told.and_then(|columns| columns.trim().parse().ok());
     told.or_else(measured).unwrap_or(DEFAULT_WIDTH).max(MIN_WIDTH)
 }
 
+#[cfg(unix)]
+fn measured() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+#[cfg(not(unix))]
+fn measured() -> Option<usize> {
+    None
+}
+
 /// Whether a stream takes colours.
-pub fn colours(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && variable("NO_COLOR").is_none() && variable("TERM").as_deref() != Some("dumb")
+pub fn colours(stream: &impl IsTerminal, cli: &Cli) -> bool {
+    stream.is_terminal() && !cli.no_color && cli.surroundings.term.as_deref() != Some("dumb")
 }

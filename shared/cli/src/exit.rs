@@ -52,8 +52,10 @@ pub enum Fault {
 pub enum Lost {
     /// Nothing was sent.
     Unreachable,
-    /// Something may have been sent: the connection broke, a gateway gave up, or silence lasted too long.
+    /// Something may have been sent: the connection broke, or silence lasted too long.
     Broken,
+    /// A server error that names no reason: the service itself did not decide it.
+    Unexplained,
     /// The same again would fail the same way: TLS, or something else than the service answered.
     ForGood,
 }
@@ -65,6 +67,10 @@ impl Fault {
 
     pub fn broken(text: impl Into<String>) -> Self {
         Self::Lost { text: text.into(), how: Lost::Broken }
+    }
+
+    pub fn unexplained(text: impl Into<String>) -> Self {
+        Self::Lost { text: text.into(), how: Lost::Unexplained }
     }
 
     pub fn for_good(text: impl Into<String>) -> Self {

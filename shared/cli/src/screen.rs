@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::Value;
 
+use crate::args::Cli;
 use crate::environment;
 use crate::exit::Fault;
 use crate::page::{Page, Paint};
@@ -21,15 +22,15 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub fn open(json: bool) -> Self {
+    pub fn open(cli: &Cli) -> Self {
         let (out, err) = (std::io::stdout(), std::io::stderr());
         Self {
-            json,
-            width: environment::width(),
+            json: cli.json,
+            width: environment::width(cli.surroundings.columns.as_deref()),
             out_is_terminal: out.is_terminal(),
             err_is_terminal: err.is_terminal(),
-            out_paint: Paint(environment::colours(&out)),
-            paint: Paint(environment::colours(&err)),
+            out_paint: Paint(environment::colours(&out, cli)),
+            paint: Paint(environment::colours(&err, cli)),
         }
     }
 

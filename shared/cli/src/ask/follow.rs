@@ -13,7 +13,7 @@ use crate::fields::{some_text, text};
 use crate::sse::{Decoder, Event};
 
 /// Times the question is sent again before any run is known.
-const RESENDS: u32 = 4;
+const RESENDS: u32 = 3;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_secs(2);
 const MAX_POLL: Duration = Duration::from_secs(15);
@@ -150,7 +150,7 @@ impl Follower<'_> {
                         .note(&format!("{fault}; the run goes on, and is asked after every few seconds"));
                     return self.poll().await;
                 }
-                Fault::Lost { how: Lost::Broken | Lost::Unreachable, .. }
+                Fault::Lost { how: Lost::Broken | Lost::Unexplained | Lost::Unreachable, .. }
                     if self.retry && sent <= RESENDS =>
                 {
                     // Nobody was there at all: more likely a wrong address than a moment's trouble.

@@ -19,11 +19,12 @@ use progress::Progress;
 use crate::args::Ask;
 use crate::client::Api;
 use crate::exit::{Exit, Fault};
-use crate::fields::{some_text, text};
+use crate::health;
 use crate::page::Page;
 use crate::plain::one_line;
 use crate::report;
 use crate::screen::Screen;
+use crate::withheld;
 
 /// How long a person who wants to leave waits for the cancelling.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
@@ -38,7 +39,10 @@ pub async fn run(api: &Api, ask: &Ask, screen: Screen) -> Result<Exit, Fault> {
         let mut known = Ended::default();
         let printed = or_interrupt(raw::print(api, &body, &key, screen, &mut known)).await;
         return match printed {
-            Some(printed) => printed,
+            Some(printed) => {
+                explain(api, &known, screen).await;
+                printed
+            }
             None => Ok(cancel(api, &known.run_id, screen).await),
         };
     }
@@ -67,13 +71,16 @@ async fn tell(api: &Api, ended: &Ended, screen: Screen) -> Result<Exit, Fault> {
         result(&mut page, ended);
         screen.show(page)?;
     }
-    if ended.failure_code() == "MODEL_UNAVAILABLE"
-        && let Some(Some(ready)) = or_interrupt(api.ready()).await
-        && let Some(said) = model_health(&ready)
-    {
-        screen.note(&said);
-    }
+    explain(api, ended, screen).await;
     Ok(ended.exit())
+}
+
+/// A model that can't be used is an operator's matter: readiness says what is wrong with it.
+async fn explain(api: &Api, ended: &Ended, screen: Screen) {
+    if ended.failure_code() == "MODEL_UNAVAILABLE" {
+        // Whoever waits for it no longer may leave; the outcome is told.
+        let _ = or_interrupt(health::tell(api, screen)).await;
+    }
 }
 
 /// The released body or the failure of a run.
@@ -82,26 +89,11 @@ pub fn result(page: &mut Page, ended: &Ended) {
         report::body(page, content.get("body").unwrap_or(&Value::Null));
     }
     if let Some(failure) = &ended.failure {
-        report::failure(page, failure);
+        withheld::failure(page, failure);
     }
     if ended.content.is_none() && ended.failure.is_none() {
         page.heading(&format!("{}, and nothing more is known", ended.status));
     }
-}
-
-/// What the service's readiness says of its models, if it speaks of them.
-fn model_health(ready: &Value) -> Option<String> {
-    let mut said = Vec::new();
-    for entries in ["dependencies", "checks"].iter().filter_map(|place| ready.get(place)) {
-        let listed = entries.as_array().into_iter().flatten().map(|entry| (text(entry, "name"), entry));
-        let keyed = entries.as_object().into_iter().flatten().map(|(name, entry)| (name.as_str(), entry));
-        for (name, entry) in listed.chain(keyed).filter(|(name, _)| name.contains("model")) {
-            let status = entry.as_str().or_else(|| some_text(entry, "status")).unwrap_or("unknown");
-            let detail = some_text(entry, "detail").map(|detail| format!(", {detail}")).unwrap_or_default();
-            said.push(one_line(&format!("The service says of its {name}: {status}{detail}")));
-        }
-    }
-    (!said.is_empty()).then(|| said.join("\n"))
 }
 
 /// Asks the service to stop the run that the person no longer waits for.
@@ -120,24 +112,4 @@ async fn cancel(api: &Api, run: &str, screen: Screen) -> Exit {
     };
     screen.note(&said);
     Exit::Interrupted
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_models_health_is_found_wherever_it_is_told() {
-        let entry =
-            json!({ "name": "model", "status": "unavailable", "detail": "401 from the\u{1b}[1m provider" });
-        let told = "The service says of its model: unavailable, 401 from the provider";
-        let two = json!({ "dependencies": [{ "name": "ledger" }, entry, { "name": "model_fallback", "status": "ok" }] });
-        let both = format!("{told}\nThe service says of its model_fallback: ok");
-        assert_eq!(model_health(&two), Some(both));
-        assert_eq!(model_health(&json!({ "checks": { "model": entry } })).as_deref(), Some(told));
-        assert_eq!(model_health(&json!({ "dependencies": [{ "name": "ledger" }] })), None);
-        assert_eq!(model_health(&json!("down")), None);
-    }
 }

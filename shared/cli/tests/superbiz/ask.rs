@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::server::{Reply, Server, command, json, stream, told};
+use crate::server::{Reply, Server, json, stream, told};
 
-const CHAT: &str = "POST /api/chat";
-const RUN: &str = "GET /api/runs/r1";
+pub const CHAT: &str = "POST /api/chat";
+pub const RUN: &str = "GET /api/runs/r1";
 const METADATA: &str =
     "id: 1\nevent: metadata\ndata: {\"session_id\":\"s1\",\"run_id\":\"r1\",\"time_limit_ms\":115000}\n\n";
 const STATUSES: &str = "event: status\ndata: {\"run_id\":\"r1\",\"sequence\":1,\"stage\":\"ROUTING\",\"elapsed_ms\":22}\n\n: keep-alive\n\nevent: status\ndata: {\"run_id\":\"r1\",\"sequence\":2,\"stage\":\"TOOL\",\"elapsed_ms\":604,\"tool\":\"query_logs\",\"tool_call\":{\"index\":1,\"state\":\"READY\",\"evidence_status\":\"EVIDENCE_FOUND\"}}\n\n";
@@ -30,13 +30,13 @@ fn done(status: &str) -> String {
     format!("event: done\ndata: {{\"run_id\":\"r1\",\"status\":\"{status}\"}}\n\n")
 }
 
-fn failed(code: &str) -> String {
+pub fn failed(code: &str) -> String {
     let data =
         json!({ "run_id": "r1", "code": code, "message": "Nothing was published.", "retryable": true });
     format!("{METADATA}event: failure\ndata: {data}\n\n{}", done("FAILED"))
 }
 
-fn success() -> String {
+pub fn success() -> String {
     format!("{METADATA}{STATUSES}{}", content("SUCCESS", &report()))
 }
 
@@ -108,7 +108,12 @@ async fn outcomes_are_exit_codes() {
         (success(), 0, "CONCLUSION", ""),
         (fallback, 3, "NO VERIFIED ANSWER: SEMANTIC_UNAVAILABLE", ""),
         (failed("DEADLINE_EXCEEDED"), 1, "FAILED: DEADLINE_EXCEEDED", ""),
-        (failed("MODEL_UNAVAILABLE"), 1, "Nothing was published.", "unavailable, the provider answers 401"),
+        (
+            failed("MODEL_UNAVAILABLE"),
+            1,
+            "Nothing was published.",
+            "model is unavailable: the provider answers 401",
+        ),
     ] {
         let script = [(CHAT, vec![stream(&text)]), ("GET /api/health/ready", vec![json(503, &ready)])];
         let server = Server::start(script).await;
@@ -243,35 +248,6 @@ async fn ctrl_c_cancels_the_run() {
         let status = tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap();
         assert_eq!(status.code(), Some(130));
         assert_eq!(server.lines(), [CHAT, "POST /api/runs/r1/cancel"]);
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_service_is_told_in_clear_words() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let html = Reply::Whole {
-        status: 200,
-        headers: vec![("content-type", "text/html".to_owned())],
-        body: "<html>".to_owned(),
-    };
-    let moved = Reply::Whole {
-        status: 301,
-        headers: vec![("location", "https://elsewhere/".to_owned())],
-        body: String::new(),
-    };
-    let server = Server::start([(CHAT, vec![html.clone(), moved]), (RUN, vec![html])]).await;
-    let https = server.url.replace("http://", "https://");
-    let (nobody, own) = (format!("http://{nobody}"), server.url.clone());
-    for (url, arguments, words) in [
-        (nobody.as_str(), ["ask", "why"], "is `make dev` running?"),
-        (&own, ["ask", "why"], "no event stream (text/html)"),
-        (&own, ["ask", "why"], "https://elsewhere/"),
-        (&own, ["runs", "r1"], "not JSON (text/html)"),
-        (&https, ["runs", "r1"], "try http://"),
-    ] {
-        let told = told(command(&arguments).args(["--url", url]).output().await.unwrap());
-        assert_eq!((told.code, told.out.as_str()), (5, ""), "{told:?}");
-        assert!(told.err.contains(words), "{words}: {}", told.err);
     }
 }
 

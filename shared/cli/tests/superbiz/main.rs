@@ -8,3 +8,5 @@ mod docs;
 mod others;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod trouble;

@@ -1,4 +1,4 @@
-//! `runs`, `trace`, `evidence`, `feedback` and `keys`.
+//! `runs`, `trace`, `evidence`, `quality`, `feedback` and `keys`.
 
 use serde_json::{Value, json};
 
@@ -105,4 +105,20 @@ async fn keys_are_made_listed_and_revoked() {
     );
     assert!(server.run(&["keys", "list"]).await.out.contains("k1  ci      chat"));
     assert_eq!(server.run(&["keys", "revoke", "k1"]).await.out, "revoked k1\n");
+}
+
+#[tokio::test]
+async fn quality_is_asked_for_a_span_of_time() {
+    let quality = json!({ "from": "2026-11-24T00:00:00Z", "to": "2026-12-01T00:00:00Z", "runs": 3, "outcomes": { "SUCCESS": 3 } });
+    let server = Server::start([("GET /api/quality", vec![json(200, &quality)])]).await;
+    let told = server.run(&["quality", "--from", "2026-11-24T00:00:00+08:00"]).await;
+    assert!(
+        told.code == 0 && told.out.starts_with("3 RUNS, 2026-11-24T00:00:00Z TO 2026-12-01T00:00:00Z\n"),
+        "{told:?}"
+    );
+    assert_eq!(server.run(&["quality", "--json"]).await.json(), quality);
+    assert_eq!(
+        server.lines(),
+        ["GET /api/quality?from=2026-11-24T00%3A00%3A00%2B08%3A00", "GET /api/quality"]
+    );
 }

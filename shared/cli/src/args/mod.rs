@@ -1,8 +1,18 @@
 //! The commands and their options, exactly as a person types them.
 
+mod docs;
+mod keys;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::FalseyValueParser;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+pub use docs::{Docs, Push, Search};
+pub use keys::{CreateKey, Keys};
 
 const AFTER: &str = "\
 Environment:
@@ -20,7 +30,7 @@ Exit codes:
 #[command(name = "superbiz", version, after_help = AFTER)]
 pub struct Cli {
     /// Where the service answers [default: http://127.0.0.1:9000]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", env = "SUPERBIZ_URL", hide_env = true)]
     pub url: Option<String>,
     /// File that holds the API key (there is no option for the key itself: others could read it in the process list)
     #[arg(long, global = true, value_name = "FILE")]
@@ -28,8 +38,37 @@ pub struct Cli {
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print no colours
+    #[arg(long, global = true, env = "NO_COLOR", hide_env = true, value_parser = FalseyValueParser::new())]
+    pub no_color: bool,
+    #[command(flatten)]
+    pub surroundings: Surroundings,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What only the environment tells; clap reads it, so that nothing else does.
+#[derive(Debug, Clone, Args)]
+pub struct Surroundings {
+    #[arg(long, global = true, hide = true, env = "SUPERBIZ_API_KEY", hide_env_values = true)]
+    pub api_key: Option<String>,
+    #[arg(long, global = true, hide = true, env = "COLUMNS")]
+    pub columns: Option<String>,
+    #[arg(long, global = true, hide = true, env = "TERM")]
+    pub term: Option<String>,
+}
+
+impl Cli {
+    /// The arguments of a process, its name first, with what the environment adds.
+    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(arguments)?;
+        if matches.value_source("api_key") == Some(ValueSource::CommandLine) {
+            let told =
+                "others could read the key in the process list: set SUPERBIZ_API_KEY, or use --key-file";
+            return Err(Self::command().error(ErrorKind::UnknownArgument, told));
+        }
+        Self::from_arg_matches(&matches)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -42,6 +81,8 @@ pub enum Command {
     Trace(OfRun),
     /// Show what the report of a run rests on
     Evidence(OfRun),
+    /// Show how well runs went: outcomes, tools, feedback, time and cost
+    Quality(Quality),
     /// Say whether a run's answer was right
     Feedback(Feedback),
     /// Runbooks: list, push, get, remove, search
@@ -110,94 +151,22 @@ pub struct Feedback {
     pub reason: Option<String>,
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Docs {
-    /// List the runbooks
-    List,
-    /// Store each .md and .txt file whose text differs from what is stored; its name becomes the id
-    Push(Push),
-    /// Print a runbook
-    Get(OfDocument),
-    /// Remove a runbook
-    Rm(OfDocument),
-    /// Search as a diagnosis does
-    Search(Search),
-}
-
 #[derive(Debug, Args)]
-pub struct Push {
-    /// Files, and folders that are searched with all folders in them
-    #[arg(required = true, value_name = "DIR|FILE")]
-    pub paths: Vec<PathBuf>,
-    /// Put this before each id
-    #[arg(long, value_name = "TEXT")]
-    pub prefix: Option<String>,
-    /// Remove the runbooks whose ids begin with the prefix and that are not among the files
-    #[arg(long, requires = "prefix")]
-    pub delete_missing: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct OfDocument {
-    #[arg(value_name = "ID")]
-    pub id: String,
-}
-
-#[derive(Debug, Args)]
-pub struct Search {
-    #[arg(required = true, value_name = "QUERY")]
-    pub query: Vec<String>,
-    /// How many passages to show at most
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
-    pub top_k: u32,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Keys {
-    /// Make a key; it is printed once and never again
-    Create(CreateKey),
-    /// List the keys, without the keys themselves
-    List,
-    /// Make a key useless from now on
-    Revoke(OfKey),
-}
-
-#[derive(Debug, Args)]
-pub struct CreateKey {
-    /// Whose key it is: runs and quotas belong to the caller
-    #[arg(long, value_name = "NAME")]
-    pub caller: String,
-    /// What it may do, such as chat,documents:write
-    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',')]
-    pub scopes: Vec<String>,
-    /// When it ends, as 2027-01-31T00:00:00Z [default: never]
+pub struct Quality {
+    /// Runs that started from here on, as 2026-11-30T00:00:00Z [default: 7 days before the end]
     #[arg(long, value_name = "TIME")]
-    pub expires_at: Option<String>,
-    /// How many runs it may have going at a time
-    #[arg(long, value_name = "N")]
-    pub concurrent_runs: Option<u32>,
-    /// How many runs it may start a minute
-    #[arg(long, value_name = "N")]
-    pub runs_per_minute: Option<u32>,
-    /// How many tokens its runs may use a day
-    #[arg(long, value_name = "N")]
-    pub tokens_per_day: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub struct OfKey {
-    #[arg(value_name = "ID")]
-    pub id: String,
+    pub from: Option<String>,
+    /// Runs that started before this [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
-        Cli::try_parse_from(line.split_whitespace())
+        Cli::read(line.split_whitespace().map(OsString::from))
     }
 
     #[test]
@@ -230,6 +199,9 @@ mod tests {
             "superbiz nothing",
             "superbiz ask --file a.json why",
             "superbiz ask --key secret why",
+            "superbiz ask --api-key secret why",
+            "superbiz --api-key secret ask why",
+            "superbiz quality --from",
             "superbiz runs",
             "superbiz runs r1 --session s",
             "superbiz runs --session s --limit 0",
