@@ -20,6 +20,8 @@ use testkit::scenario::Scenario;
 use testkit::sse;
 
 const TOOL_ROUNDS: usize = 3;
+/// What runs beside a model call is off the critical path only if the model takes its time, as models do.
+const MODEL_LATENCY: Duration = Duration::from_millis(250);
 const RUNS: usize = 9;
 /// Added to each direction, so twice that to each round trip.
 const DELAY: Duration = Duration::from_millis(25);
@@ -51,8 +53,8 @@ async fn main() -> anyhow::Result<()> {
         ("LOG_LEVEL", "warn".to_owned()),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
-    let mut config =
-        EmulatorConfig::new(vec![stack.function("chat", function_binary("chat")?, &model, &settings)]);
+    let function = |name: &str| anyhow::Ok(stack.function(name, function_binary(name)?, &model, &settings));
+    let mut config = EmulatorConfig::new(vec![function("chat")?, function("api")?]);
     config.quick_ack = true;
     let emulator = Emulator::start(config).await?;
     run(&emulator).await?;
@@ -88,22 +90,25 @@ async fn main() -> anyhow::Result<()> {
 
 /// One tool a round, then the report.
 fn script() -> Script {
-    let diagnose = |request: &Received| {
+    let later = |reply: Reply| reply.after(MODEL_LATENCY);
+    let diagnose = move |request: &Received| {
         let round = request.messages.iter().filter(|message| message["role"] == "assistant").count();
         if round < TOOL_ROUNDS {
             let arguments = json!({ "service": "payment-gateway", "query": null, "level": "ERROR", "start": "-2h", "end": "now", "limit": 20 });
-            return Reply::calls([Call::new("query_logs", arguments).id(format!("call_{round}"))]);
+            return later(Reply::calls([Call::new("query_logs", arguments).id(format!("call_{round}"))]));
         }
-        Reply::json(&json!({
+        later(Reply::json(&json!({
             "conclusion": null,
             "analyses": [{ "analysis_id": "a1", "kind": "NORMAL", "text": "The gateway logged errors.", "tool_call_ids": ["call_0"] }],
             "actions": [], "recommendations": [], "limitations": { "missing_info": ["the rest"], "caveats": [] },
-        }))
+        })))
     };
     Script::new()
-        .each(Role::Route, |_| Reply::json(&json!({ "intent": "DIAGNOSIS" })))
+        .each(Role::Route, move |_| later(Reply::json(&json!({ "intent": "DIAGNOSIS" }))))
         .each(Role::Diagnose, diagnose)
-        .each(Role::Review, |_| Reply::json(&json!({ "verdict": "SUPPORTED", "reason": "bench" })))
+        .each(Role::Review, move |_| {
+            later(Reply::json(&json!({ "verdict": "SUPPORTED", "reason": "bench" })))
+        })
 }
 
 async fn run(emulator: &Emulator) -> anyhow::Result<Duration> {

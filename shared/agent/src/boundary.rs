@@ -130,8 +130,11 @@ impl ToolBoundary {
             arguments.clone(),
             started_at,
         );
-        self.stored(ctx, self.canonical.start(&record)).await?;
-        let outcome = self.evidence(ctx, planned, tool, arguments, max_bytes).await?;
+        // The record is on its way before the tool begins, and the tool reads only: waiting for the record's answer beside it saves a
+        // round trip, and nothing the tool says counts without it.
+        let started = self.stored(ctx, self.canonical.start(&record));
+        let evidence = self.evidence(ctx, planned, tool, arguments, max_bytes);
+        let ((), outcome) = tokio::try_join!(biased; started, evidence)?;
         record.finished_at = Some(rfc3339(ctx));
         let ended = match outcome {
             Ok((output, shown)) => {

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::supervise::Chat;
 
 impl Chat {
-    /// Commit, then tell; audit and lease are settled before the last frame, because the sandbox freezes after it. Not even a
+    /// Commit, then tell; audit and lease are done with before the last frame, because the sandbox freezes after it. Not even a
     /// store that panics keeps the stream from its last event.
     pub(crate) async fn conclude(
         &self,
@@ -32,15 +32,21 @@ impl Chat {
         if matches!(terminal, Terminal::Released { .. }) {
             progress.stage(ctx, Stage::Releasing);
         }
-        let committed = AssertUnwindSafe(self.commit(ctx, run, terminal)).catch_unwind().await;
-        let (told, status) = committed.unwrap_or_else(|_| {
-            tracing::error!(run.id = %ctx.run_id, "the terminal commit panicked");
-            failure(ctx.run_id, FailureCode::Internal)
-        });
-        progress.must(told);
+        let committing = async {
+            let committed = AssertUnwindSafe(self.commit(ctx, run, terminal)).catch_unwind().await;
+            let (told, status) = committed.unwrap_or_else(|_| {
+                tracing::error!(run.id = %ctx.run_id, "the terminal commit panicked");
+                failure(ctx.run_id, FailureCode::Internal)
+            });
+            progress.must(told);
+            status
+        };
+        // The last step's rows are written beside the commit: nobody waits for them longer than for that.
+        let flushing = ctx.finalise(ctx.finalise_share(), audit.flush());
+        let (status, _) = tokio::join!(biased; committing, flushing);
         let budget = run.budget_used();
         let tokens = budget.input_tokens.saturating_add(budget.output_tokens);
-        self.settle(ctx, audit, Spent { at: ctx.now(), tokens }).await;
+        self.settle(ctx, Spent { at: ctx.now(), tokens }).await;
         tracing::info!(
             run.id = %ctx.run_id, run.status = status.as_str(), run.elapsed_ms = ctx.elapsed_ms(),
             budget.model_calls = budget.model_calls, budget.tool_calls = budget.tool_calls,
@@ -105,10 +111,9 @@ impl Chat {
         }
     }
 
-    async fn settle(&self, ctx: &RunContext, audit: &Audit, spent: Spent) {
+    async fn settle(&self, ctx: &RunContext, spent: Spent) {
         let release = self.control.release(ctx.run_id, &ctx.session_id, &ctx.caller, spent);
-        let both = async { tokio::join!(audit.flush(), release).1 };
-        match AssertUnwindSafe(ctx.finalise(Duration::ZERO, both)).catch_unwind().await {
+        match AssertUnwindSafe(ctx.finalise(Duration::ZERO, release)).catch_unwind().await {
             Ok(Some(Ok(()))) => {}
             Ok(Some(Err(error))) => {
                 tracing::warn!(run.id = %ctx.run_id, error = %chain(&error), "session lease not released; it expires by itself");

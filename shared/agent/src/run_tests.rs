@@ -239,7 +239,8 @@ async fn the_deadline_ends_a_canonical_write() {
     world.canonical.will("canonical.start", Fault::Hangs);
     let told = world.ask().await;
     out_of_time(&world, &told);
-    assert_eq!(world.diary.count("tool"), 0);
+    let asked = world.model.requests(domain::model::Role::Diagnose).len();
+    assert_eq!(asked, 1, "what the tool said without its record reached nobody");
 }
 
 #[tokio::test(start_paused = true)]

@@ -121,6 +121,7 @@ impl Chat {
         let run = NewRun {
             run_id: ctx.run_id,
             session_id: ctx.session_id.clone(),
+            new_session: question.session_id.is_none(),
             caller: ctx.caller.clone(),
             query: question.query.clone(),
             started_at: ctx.now(),

@@ -19,6 +19,8 @@ use super::StoreError;
 pub struct NewRun {
     pub run_id: RunId,
     pub session_id: SessionId,
+    /// The session's id was made for this run: nobody can have it yet.
+    pub new_session: bool,
     pub caller: CallerId,
     pub query: Query,
     pub started_at: OffsetDateTime,

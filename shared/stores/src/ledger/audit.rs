@@ -1,6 +1,6 @@
 //! Writing `agent_step` and `tool_invocation`: one multi-row insert per table, harmless when repeated.
 
-use agent::ports::ledger::{AuditBatch, InvocationRow, StepRow};
+use agent::ports::ledger::{InvocationRow, StepRow};
 use domain::evidence::EvidenceStatus;
 use domain::question::cut;
 use domain::tool::{ToolErrorCode, ToolName};
@@ -11,6 +11,8 @@ use super::values::Value;
 
 /// Rows of one statement: far above a run's budget, far below any limit of placeholders or packets.
 const MAX_ROWS: usize = 200;
+/// Rows that one step of a run writes at most, as a rule: texts for so many stay prepared.
+const USUAL_ROWS: usize = 8;
 const MAX_MODEL_BYTES: usize = 128;
 const MAX_LIST_BYTES: usize = 512;
 
@@ -48,13 +50,16 @@ const INVOCATION_COLUMNS: [&str; 11] = [
     "started_at",
 ];
 
-pub(super) async fn append(connection: &mut Connection, batch: &AuditBatch) -> Result<(), Fault> {
-    for steps in batch.steps.chunks(MAX_ROWS) {
-        insert(connection, "agent_step", &STEP_COLUMNS, steps.iter().map(step)).await?;
+pub(super) async fn steps(connection: &mut Connection, rows: &[StepRow]) -> Result<(), Fault> {
+    for rows in rows.chunks(MAX_ROWS) {
+        insert(connection, "agent_step", &STEP_COLUMNS, rows.iter().map(step)).await?;
     }
-    for invocations in batch.invocations.chunks(MAX_ROWS) {
-        insert(connection, "tool_invocation", &INVOCATION_COLUMNS, invocations.iter().map(invocation))
-            .await?;
+    Ok(())
+}
+
+pub(super) async fn invocations(connection: &mut Connection, rows: &[InvocationRow]) -> Result<(), Fault> {
+    for rows in rows.chunks(MAX_ROWS) {
+        insert(connection, "tool_invocation", &INVOCATION_COLUMNS, rows.iter().map(invocation)).await?;
     }
     Ok(())
 }
@@ -66,8 +71,9 @@ async fn insert<const N: usize>(
     rows: impl ExactSizeIterator<Item = [Value; N]>,
 ) -> Result<(), Fault> {
     let sql = format!("{}{}", insert_rows(table, columns, rows.len()), connection.dialect().keep_existing());
+    let statement = if rows.len() <= USUAL_ROWS { Statement::kept(sql) } else { Statement::composed(sql) };
     let values: Vec<Value> = rows.flatten().collect();
-    connection.on().execute(Statement::composed(sql), &values).await.map(drop)
+    connection.on().execute(statement, &values).await.map(drop)
 }
 
 /// `INSERT INTO table (a, b) VALUES (?, ?), (?, ?)`.

@@ -30,6 +30,11 @@ impl Statement {
     pub(super) fn composed(sql: String) -> Self {
         Self { sql: AssertSqlSafe(sql).into_sql_str(), reusable: false }
     }
+
+    /// Such a text that is sent often: prepared once a connection, then one round trip each.
+    pub(super) fn kept(sql: String) -> Self {
+        Self { reusable: true, ..Self::composed(sql) }
+    }
 }
 
 /// Where the databases' words differ.

@@ -38,6 +38,7 @@ use time::OffsetDateTime;
 use crate::AddressError;
 use connection::Connection;
 use fault::Fault;
+use runs::Session;
 
 /// One sandbox serves one run at a time: a second connection is for what overlaps with it.
 const MAX_CONNECTIONS: u32 = 2;
@@ -154,6 +155,25 @@ impl SqlLedger {
     }
 }
 
+/// The parts of admitting a run.
+impl SqlLedger {
+    async fn session(&self, run: &NewRun) -> Result<Session, StoreError> {
+        on_connection!(self, "session", |connection, _repeated| runs::session(connection, run))
+    }
+
+    async fn insert_session(&self, run: &NewRun) -> Result<(), StoreError> {
+        on_connection!(self, "session", |connection, _repeated| runs::insert_session(connection, run))
+    }
+
+    async fn insert_run(&self, run: &NewRun) -> Result<(), StoreError> {
+        on_connection!(self, "run", |connection, repeated| runs::insert_run(connection, run, repeated))
+    }
+
+    async fn insert_owned(&self, run: &NewRun) -> Result<bool, StoreError> {
+        on_connection!(self, "run", |connection, repeated| runs::insert_owned(connection, run, repeated))
+    }
+}
+
 /// The handshake says utf8mb4, and times are bound in UTC into DATETIME columns: the session needs no SET,
 /// which would cost a round trip and pin a proxied connection.
 fn mysql_pool(url: &str) -> Result<MySqlPool, sqlx::Error> {
@@ -198,7 +218,24 @@ fn sqlite_pool(url: &str) -> Result<sqlx::SqlitePool, sqlx::Error> {
 #[async_trait]
 impl Ledger for SqlLedger {
     async fn admit(&self, run: &NewRun) -> Result<Option<PreviousTurn>, StoreError> {
-        on_connection!(self, "run", |connection, repeated| runs::admit(connection, run, repeated))
+        // The pool's two connections at the same time: what a run waits for is one round trip.
+        if run.new_session {
+            let (made, written) = tokio::join!(self.insert_session(run), self.insert_run(run));
+            return made.and(written).map(|()| None);
+        }
+        let (session, written) = tokio::join!(self.session(run), self.insert_owned(run));
+        let foreign = || StoreError::Conflict { store: fault::STORE, what: "session" };
+        let previous = match session? {
+            Session::Foreign => return Err(foreign()),
+            Session::Own(previous) => previous,
+            Session::Unknown => None,
+        };
+        if written? {
+            return Ok(previous);
+        }
+        // New, or made by another run between the look and the write.
+        self.insert_session(run).await?;
+        if self.insert_owned(run).await? { Ok(previous) } else { Err(foreign()) }
     }
 
     async fn commit(&self, terminal: &TerminalCommit) -> Result<CommitOutcome, StoreError> {
@@ -209,7 +246,17 @@ impl Ledger for SqlLedger {
     }
 
     async fn audit(&self, batch: &AuditBatch) -> Result<(), StoreError> {
-        on_connection!(self, "audit", |connection, _repeated| audit::append(connection, batch))
+        let AuditBatch { steps, invocations } = batch;
+        let written = tokio::join!(
+            async { on_connection!(self, "audit", |connection, _repeated| audit::steps(connection, steps)) },
+            async {
+                on_connection!(self, "audit", |connection, _repeated| audit::invocations(
+                    connection,
+                    invocations
+                ))
+            },
+        );
+        written.0.and(written.1)
     }
 
     async fn run(&self, run_id: RunId, caller: &CallerId) -> Result<Option<RunRow>, StoreError> {

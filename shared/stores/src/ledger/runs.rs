@@ -9,7 +9,7 @@ use domain::question::{Intent, PreviousTurn, cut};
 use domain::release::Outcome;
 use time::OffsetDateTime;
 
-use super::connection::{Connection, Transaction};
+use super::connection::{Connection, Statement};
 use super::fault::{Fault, bounded, conflict};
 use super::values::{Row, Value, stored_time};
 
@@ -21,41 +21,24 @@ const RELEASED: &str = "RELEASED";
 const FAILED: &str = "FAILED";
 const ABANDONED: &str = "ABANDONED";
 
-pub(super) async fn admit(
-    connection: &mut Connection,
-    run: &NewRun,
-    repeated: bool,
-) -> Result<Option<PreviousTurn>, Fault> {
-    let mut transaction = connection.begin().await?;
-    let done = admit_in(&mut transaction, run, repeated).await;
-    transaction.end(done).await
+/// Whose session it is, and what was said in it last.
+pub(super) enum Session {
+    Unknown,
+    Foreign,
+    Own(Option<PreviousTurn>),
 }
 
-async fn admit_in(
-    transaction: &mut Transaction<'_>,
-    run: &NewRun,
-    repeated: bool,
-) -> Result<Option<PreviousTurn>, Fault> {
+pub(super) async fn session(connection: &mut Connection, run: &NewRun) -> Result<Session, Fault> {
     // The session and its latest released run in one round trip.
     let sql = "SELECT s.caller AS owner, r.query, r.intent, r.outcome, r.conclusion FROM chat_session s \
                LEFT JOIN diagnosis_run r ON r.session_id = s.session_id AND r.caller = s.caller \
                AND r.status = 'RELEASED' AND r.run_id <> ? WHERE s.session_id = ? ORDER BY r.run_id DESC LIMIT 1";
-    let session = transaction.on().fetch(sql, &[run.run_id.into(), (&run.session_id).into()]).await?;
-    let previous = match session.first() {
-        Some(row) if row.text("owner")? != run.caller.as_str() => return Err(conflict("session")),
-        Some(row) => previous_turn(row)?,
-        None => {
-            insert_session(transaction, run).await?;
-            None
-        }
-    };
-    match insert_run(transaction, run).await {
-        Ok(()) => Ok(previous),
-        Err(fault) if !fault.is_duplicate() => Err(fault),
-        // Our own row, written by an attempt whose answer was lost.
-        Err(_) if repeated && is_stored(transaction, run).await? => Ok(previous),
-        Err(_) => Err(conflict("run")),
-    }
+    let rows = connection.on().fetch(sql, &[run.run_id.into(), (&run.session_id).into()]).await?;
+    Ok(match rows.first() {
+        None => Session::Unknown,
+        Some(row) if row.text("owner")? != run.caller.as_str() => Session::Foreign,
+        Some(row) => Session::Own(previous_turn(row)?),
+    })
 }
 
 fn previous_turn(row: &Row) -> Result<Option<PreviousTurn>, Fault> {
@@ -67,22 +50,30 @@ fn previous_turn(row: &Row) -> Result<Option<PreviousTurn>, Fault> {
     Ok(Some(PreviousTurn::new(&query, intent, outcome, conclusion.as_deref())))
 }
 
-async fn insert_session(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<(), Fault> {
+/// Makes the session, unless its caller has it already.
+pub(super) async fn insert_session(connection: &mut Connection, run: &NewRun) -> Result<(), Fault> {
     let values: [Value; 3] = [(&run.session_id).into(), (&run.caller).into(), run.started_at.into()];
     let sql = "INSERT INTO chat_session (session_id, caller, created_at) VALUES (?, ?, ?)";
-    match transaction.on().execute(sql, &values).await {
-        Err(fault) if fault.is_duplicate() => Err(Fault::Raced),
+    match connection.on().execute(sql, &values).await {
+        Err(fault) if fault.is_duplicate() => match session(connection, run).await? {
+            Session::Own(_) => Ok(()),
+            Session::Foreign | Session::Unknown => Err(conflict("session")),
+        },
         done => done.map(drop),
     }
 }
 
-async fn insert_run(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<(), Fault> {
+const RUN_COLUMNS: &str = "(run_id, session_id, caller, query, status, started_at, deadline, limit_model_calls, \
+                           limit_tool_calls, limit_input_tokens, limit_output_tokens, limit_tool_bytes)";
+
+fn run_values(run: &NewRun) -> Vec<Value> {
     let limits = run.budget_limits;
-    let values: [Value; 11] = [
+    vec![
         run.run_id.into(),
         (&run.session_id).into(),
         (&run.caller).into(),
         run.query.as_str().into(),
+        RUNNING.into(),
         run.started_at.into(),
         run.deadline.into(),
         limits.model_calls.into(),
@@ -90,17 +81,54 @@ async fn insert_run(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<(
         limits.input_tokens.into(),
         limits.output_tokens.into(),
         limits.tool_bytes.into(),
-    ];
-    let sql = "INSERT INTO diagnosis_run (run_id, session_id, caller, query, status, started_at, deadline, \
-               limit_model_calls, limit_tool_calls, limit_input_tokens, limit_output_tokens, \
-               limit_tool_bytes) \
-               VALUES (?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?)";
-    transaction.on().execute(sql, &values).await.map(drop)
+    ]
 }
 
-async fn is_stored(transaction: &mut Transaction<'_>, run: &NewRun) -> Result<bool, Fault> {
+/// Writes the run if its caller owns the session: one statement, so nobody can come between the look and the write. `false`
+/// means that nothing was written.
+pub(super) async fn insert_owned(
+    connection: &mut Connection,
+    run: &NewRun,
+    repeated: bool,
+) -> Result<bool, Fault> {
+    let sql = format!(
+        "INSERT INTO diagnosis_run {RUN_COLUMNS} SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM chat_session \
+         WHERE session_id = ? AND caller = ?"
+    );
+    let mut values = run_values(run);
+    values.extend([(&run.session_id).into(), (&run.caller).into()]);
+    let written = connection.on().execute(Statement::kept(sql), &values).await;
+    written_once(connection, run, repeated, written).await.map(|rows| rows == 1)
+}
+
+/// Writes the run of a session that was made for it.
+pub(super) async fn insert_run(
+    connection: &mut Connection,
+    run: &NewRun,
+    repeated: bool,
+) -> Result<(), Fault> {
+    let sql = format!("INSERT INTO diagnosis_run {RUN_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    let written = connection.on().execute(Statement::kept(sql), &run_values(run)).await;
+    written_once(connection, run, repeated, written).await.map(drop)
+}
+
+async fn written_once(
+    connection: &mut Connection,
+    run: &NewRun,
+    repeated: bool,
+    written: Result<u64, Fault>,
+) -> Result<u64, Fault> {
+    match written {
+        // Our own row, written by an attempt whose answer was lost.
+        Err(fault) if fault.is_duplicate() && repeated && is_stored(connection, run).await? => Ok(1),
+        Err(fault) if fault.is_duplicate() => Err(conflict("run")),
+        other => other,
+    }
+}
+
+async fn is_stored(connection: &mut Connection, run: &NewRun) -> Result<bool, Fault> {
     let sql = "SELECT session_id, caller, started_at FROM diagnosis_run WHERE run_id = ?";
-    let rows = transaction.on().fetch(sql, &[run.run_id.into()]).await?;
+    let rows = connection.on().fetch(sql, &[run.run_id.into()]).await?;
     let Some(row) = rows.first() else { return Ok(false) };
     Ok(row.text("session_id")? == run.session_id.as_str()
         && row.text("caller")? == run.caller.as_str()

@@ -103,6 +103,7 @@ fn new_run(n: u32, session_id: &str) -> NewRun {
     NewRun {
         run_id: run(n),
         session_id: session(session_id),
+        new_session: false,
         caller: alice(),
         query: Query::parse("支付超时 😀 𠮷野家 why?").unwrap(),
         started_at: at,
@@ -163,6 +164,14 @@ async fn admission(ledger: &SqlLedger) {
     assert!(is_conflict(&ledger.admit(&NewRun { caller: bob(), ..new_run(2, "admission") }).await));
     assert!(ledger.run(run(2), &bob()).await.unwrap().is_none(), "nothing of a refused run is kept");
     ledger.admit(&NewRun { caller: bob(), ..new_run(2, "Admission") }).await.unwrap();
+
+    // A session made for its run: nothing is looked for, and a second run finds both.
+    let fresh = |n| NewRun { new_session: true, ..new_run(n, "fresh") };
+    assert!(ledger.admit(&fresh(4)).await.unwrap().is_none());
+    assert!(is_conflict(&ledger.admit(&fresh(4)).await), "the same run id");
+    assert_eq!(ledger.commit(&failed(4)).await.unwrap(), CommitOutcome::Committed);
+    let page = ledger.session_runs(&session("fresh"), &alice(), 9, None).await.unwrap().unwrap();
+    assert_eq!(page.runs.len(), 1);
 }
 
 async fn terminal_states(ledger: &SqlLedger) {
@@ -374,8 +383,9 @@ async fn lost_answers(url: &str, server: &MariaDb) {
     let ledger =
         SqlLedger::connect_lazy(&url.replace(&server.port().to_string(), &proxy.port.to_string())).unwrap();
 
-    proxy.lose_answer_to("COMMIT");
-    ledger.admit(&new_run(1, "a")).await.unwrap();
+    // Only the run's own row carries its question.
+    proxy.lose_answer_to("why?");
+    ledger.admit(&NewRun { new_session: true, ..new_run(1, "a") }).await.unwrap();
     assert!(proxy.has_lost());
     assert!(direct.run(run(1), &alice()).await.unwrap().is_some());
     // A stranger's run with the same id is no answer that was lost.
