@@ -5,12 +5,14 @@
 //! words that differ.
 
 use sqlx::mysql::MySqlConnection;
+#[cfg(feature = "sqlite")]
 use sqlx::pool::PoolConnection;
 #[cfg(feature = "sqlite")]
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{AssertSqlSafe, Connection as _, MySql, SqlSafeStr, SqlStr};
 
 use super::fault::Fault;
+use super::slots::Lent;
 use super::values::{Row, Value};
 
 /// One statement: its text, and whether it is worth keeping prepared.
@@ -80,9 +82,39 @@ impl Dialect {
 
 /// A pooled connection.
 pub(super) enum Connection {
-    MySql(PoolConnection<MySql>),
+    MySql(Lent),
     #[cfg(feature = "sqlite")]
     Sqlite(PoolConnection<Sqlite>),
+}
+
+/// A connection while work is done on it. Unless it is given back it leaves the pool at once: when the work's future is dropped, an
+/// answer may still be on its way, and the next statement would read it.
+pub(super) struct Held(Option<Connection>);
+
+impl Held {
+    pub(super) fn new(connection: Connection) -> Self {
+        Self(Some(connection))
+    }
+
+    /// There until it is given back.
+    pub(super) fn connection(&mut self) -> Option<&mut Connection> {
+        self.0.as_mut()
+    }
+
+    /// The work is done, and nothing of it is on its way any more.
+    pub(super) fn give_back(mut self) {
+        if let Some(connection) = self.0.take() {
+            connection.give_back();
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            connection.discard();
+        }
+    }
 }
 
 /// A connection or an open transaction, for one statement.
@@ -102,7 +134,7 @@ pub(super) enum Transaction<'c> {
 impl Connection {
     pub(super) fn on(&mut self) -> Link<'_> {
         match self {
-            Self::MySql(connection) => Link::MySql(connection),
+            Self::MySql(lent) => Link::MySql(&mut lent.connection),
             #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => Link::Sqlite(connection),
         }
@@ -119,7 +151,7 @@ impl Connection {
     /// SQLite takes its write lock at once: upgrading a read lock later can fail without waiting.
     pub(super) async fn begin(&mut self) -> Result<Transaction<'_>, Fault> {
         Ok(match self {
-            Self::MySql(connection) => Transaction::MySql(connection.begin().await?),
+            Self::MySql(lent) => Transaction::MySql(lent.connection.begin().await?),
             #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => Transaction::Sqlite(connection.begin_with("BEGIN IMMEDIATE").await?),
         })
@@ -127,19 +159,28 @@ impl Connection {
 
     pub(super) async fn ping(&mut self) -> Result<(), Fault> {
         match self {
-            Self::MySql(connection) => connection.ping().await?,
+            Self::MySql(lent) => lent.connection.ping().await?,
             #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => connection.ping().await?,
         }
         Ok(())
     }
 
-    /// Keeps a connection in doubt from going back to the pool.
-    pub(super) fn discard(&mut self) {
+    /// Ends a connection in doubt without saying good-bye: to a server that doesn't answer that takes seconds, and its place is
+    /// needed.
+    fn discard(self) {
         match self {
-            Self::MySql(connection) => connection.close_on_drop(),
+            Self::MySql(lent) => drop(lent),
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(connection) => connection.close_on_drop(),
+            Self::Sqlite(connection) => drop(connection.detach()),
+        }
+    }
+
+    fn give_back(self) {
+        match self {
+            Self::MySql(lent) => lent.give_back(),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(connection) => drop(connection),
         }
     }
 }

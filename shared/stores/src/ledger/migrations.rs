@@ -34,11 +34,10 @@ const WHAT: &str = "migration";
 
 pub(super) async fn run(pools: &Pools) -> Result<Vec<i64>, StoreError> {
     match pools {
-        Pools::MySql(pool) => {
-            let mut connection = pool.acquire().await.map_err(database_fault)?;
-            // The named lock lives as long as the connection: ending it frees the lock whatever happened.
-            connection.close_on_drop();
-            mysql(&mut connection).await
+        Pools::MySql(slots) => {
+            // The named lock lives as long as the connection: never given back, it frees the lock whatever happened.
+            let mut lent = slots.lend().await.map_err(|fault| fault.into_store_error(WHAT))?;
+            mysql(&mut lent.connection).await
         }
         #[cfg(feature = "sqlite")]
         Pools::Sqlite(pool) => {

@@ -11,6 +11,7 @@ mod quality;
 mod reads;
 mod retention;
 mod runs;
+mod slots;
 mod trace;
 mod values;
 
@@ -29,16 +30,17 @@ use agent::ports::{Feedback, FeedbackStore, StoreError};
 use async_trait::async_trait;
 use domain::ids::{CallerId, RunId, SessionId};
 use domain::question::PreviousTurn;
-use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
+use sqlx::ConnectOptions as _;
+use sqlx::mysql::MySqlConnectOptions;
 #[cfg(feature = "sqlite")]
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, MySqlPool};
 use time::OffsetDateTime;
 
 use crate::AddressError;
 use connection::Connection;
 use fault::Fault;
 use runs::Session;
+use slots::Slots;
 
 /// One sandbox serves one run at a time: a second connection is for what overlaps with it.
 const MAX_CONNECTIONS: u32 = 2;
@@ -61,7 +63,7 @@ pub struct SqlLedger {
 
 #[derive(Clone)]
 enum Pools {
-    MySql(MySqlPool),
+    MySql(Slots),
     #[cfg(feature = "sqlite")]
     Sqlite(sqlx::SqlitePool),
 }
@@ -74,16 +76,20 @@ macro_rules! on_connection {
         loop {
             let $repeated = attempt > 1;
             let fault = match $ledger.acquire().await {
-                Ok(mut pooled) => {
-                    let done = {
-                        let $connection = &mut pooled;
-                        tokio::time::timeout($crate::ledger::WORK_TIMEOUT, $work).await
+                Ok(connection) => {
+                    let mut held = $crate::ledger::connection::Held::new(connection);
+                    let done = match held.connection() {
+                        Some($connection) => tokio::time::timeout($crate::ledger::WORK_TIMEOUT, $work).await,
+                        None => Ok(Err($crate::ledger::fault::Fault::Timeout)),
                     };
                     match done.unwrap_or(Err($crate::ledger::fault::Fault::Timeout)) {
-                        Ok(value) => break Ok(value),
+                        Ok(value) => {
+                            held.give_back();
+                            break Ok(value);
+                        }
                         Err(fault) => {
-                            if fault.breaks_connection() {
-                                pooled.discard();
+                            if !fault.breaks_connection() {
+                                held.give_back();
                             }
                             fault
                         }
@@ -109,7 +115,7 @@ impl SqlLedger {
         const VARIABLE: &str = "DATABASE_URL";
         let pools = match url.split_once("://").map(|(scheme, _)| scheme) {
             Some("mysql" | "mariadb") => {
-                Pools::MySql(mysql_pool(url).map_err(|_| AddressError::Invalid {
+                Pools::MySql(mysql_slots(url).map_err(|_| AddressError::Invalid {
                     variable: VARIABLE,
                     why: "expected mysql://user:password@host:port/schema?ssl-mode=…",
                 })?)
@@ -140,7 +146,7 @@ impl SqlLedger {
     /// Closes all connections; for an orderly end of tests and the maintenance function.
     pub async fn close(&self) {
         match &self.pools {
-            Pools::MySql(pool) => pool.close().await,
+            Pools::MySql(slots) => slots.close(),
             #[cfg(feature = "sqlite")]
             Pools::Sqlite(pool) => pool.close().await,
         }
@@ -148,7 +154,7 @@ impl SqlLedger {
 
     async fn acquire(&self) -> Result<Connection, Fault> {
         Ok(match &self.pools {
-            Pools::MySql(pool) => Connection::MySql(pool.acquire().await?),
+            Pools::MySql(slots) => Connection::MySql(slots.lend().await?),
             #[cfg(feature = "sqlite")]
             Pools::Sqlite(pool) => Connection::Sqlite(pool.acquire().await?),
         })
@@ -176,7 +182,7 @@ impl SqlLedger {
 
 /// The handshake says utf8mb4, and times are bound in UTC into DATETIME columns: the session needs no SET,
 /// which would cost a round trip and pin a proxied connection.
-fn mysql_pool(url: &str) -> Result<MySqlPool, sqlx::Error> {
+fn mysql_slots(url: &str) -> Result<Slots, sqlx::Error> {
     let url = url.replacen("mariadb://", "mysql://", 1);
     let options = url
         .parse::<MySqlConnectOptions>()?
@@ -186,16 +192,7 @@ fn mysql_pool(url: &str) -> Result<MySqlPool, sqlx::Error> {
         .timezone(None)
         .set_names(false)
         .disable_statement_logging();
-    Ok(MySqlPoolOptions::new()
-        .max_connections(MAX_CONNECTIONS)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .max_lifetime(MAX_LIFETIME)
-        .idle_timeout(MAX_IDLE)
-        .test_before_acquire(false)
-        .before_acquire(|_, age| {
-            Box::pin(async move { Ok(age.age < MAX_LIFETIME && age.idle_for < MAX_IDLE) })
-        })
-        .connect_lazy_with(options))
+    Ok(Slots::new(options))
 }
 
 #[cfg(feature = "sqlite")]
