@@ -27,6 +27,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("anyhow", &["app", "chat", "api", "maintenance", "testkit", "acceptance"]),
     ("aws-sdk-cloudwatchlogs", &["tools"]),
     ("aws-sdk-dynamodb", &["stores"]),
+    ("aws-sdk-secretsmanager", &["app"]),
     ("lambda_http", &["chat", "api", "maintenance", "testkit"]),
     ("reqwest", &["llm", "edge", "cli", "testkit", "acceptance"]),
     ("sqlx", &["stores", "tools", "testkit", "acceptance"]),

@@ -21,5 +21,6 @@ mod lifecycle;
 mod outcomes;
 mod providers;
 mod scenarios;
+mod secrets;
 mod site;
 mod world;

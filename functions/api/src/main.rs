@@ -17,7 +17,7 @@ use lambda_http::{Request, run, service_fn};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     app::telemetry::init();
-    let config = Config::from_env(Needs::API)?;
+    let config = app::secrets::resolve(Config::from_env(Needs::API)?).await?;
     let app = App::api(&config)?;
     let app = &app;
     let handle = move |request: Request| async move {

@@ -10,7 +10,7 @@ use lambda_http::{Request, run_with_streaming_response, service_fn};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     app::telemetry::init();
-    let config = Config::from_env(Needs::CHAT)?;
+    let config = app::secrets::resolve(Config::from_env(Needs::CHAT)?).await?;
     let app = App::chat(&config)?;
     let app = &app;
     let handle = move |request: Request| async move {

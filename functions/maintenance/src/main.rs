@@ -32,7 +32,7 @@ const RETAIN_LIMIT: u32 = 10_000;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     app::telemetry::init();
-    let config = Config::from_env(Needs::MAINTENANCE)?;
+    let config = app::secrets::resolve(Config::from_env(Needs::MAINTENANCE)?).await?;
     let app = App::maintenance(&config)?;
     let app = &app;
     let handle = move |event: LambdaEvent<Value>| async move { perform(app, event.payload).await };

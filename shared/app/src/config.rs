@@ -67,6 +67,8 @@ pub enum OnDisconnect {
 #[derive(Debug, Clone)]
 pub struct StoresConfig {
     pub database_url: String,
+    /// The secret with the database's user and password, where `database_url` has none.
+    pub database_secret: Option<String>,
     pub canonical_store: String,
     pub run_control_table: String,
     /// `AWS_ENDPOINT_URL_DYNAMODB`, as the SDK spells it.
@@ -107,6 +109,7 @@ impl Config {
             },
             stores: StoresConfig {
                 database_url: env.or("DATABASE_URL", "sqlite://.local/superbiz.db"),
+                database_secret: env.optional("DATABASE_SECRET_ARN"),
                 canonical_store: env.or("CANONICAL_STORE", "file://.local/canonical"),
                 run_control_table: env.or("RUN_CONTROL_TABLE", "superbiz-run-control"),
                 dynamodb_endpoint: env.optional("AWS_ENDPOINT_URL_DYNAMODB"),

@@ -6,6 +6,7 @@ pub mod data_sources;
 pub mod keys;
 pub mod library;
 pub mod model_check;
+pub mod secrets;
 pub mod telemetry;
 
 pub use config::{Config, Needs};

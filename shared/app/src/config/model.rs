@@ -22,6 +22,8 @@ pub struct ModelConfig {
 pub struct Provider {
     pub wire: Wire,
     pub endpoint: Endpoint,
+    /// The secret that holds the key, where the endpoint has none.
+    pub key_secret: Option<String>,
 }
 
 pub(super) fn read(env: &mut Reader<'_>) -> Option<ModelConfig> {
@@ -65,10 +67,10 @@ fn provider(env: &mut Reader<'_>, prefix: &str, prices: &Prices) -> Option<Provi
         }
         profile
     });
-    if env.optional(&named("API_KEY_SECRET_ARN")).is_some() {
-        env.faults.push(format!(
-            "{prefix}API_KEY_SECRET_ARN is not available in this version; set {prefix}API_KEY"
-        ));
+    let key_secret = env.optional(&named("API_KEY_SECRET_ARN"));
+    if key_secret.is_some() && env.optional(&named("API_KEY")).is_some() {
+        env.faults
+            .push(format!("{prefix}API_KEY and {prefix}API_KEY_SECRET_ARN are both set; set one of them"));
     }
     let base_url = env.required(
         &named("BASE_URL"),
@@ -85,5 +87,5 @@ fn provider(env: &mut Reader<'_>, prefix: &str, prices: &Prices) -> Option<Provi
     });
     let (base_url, model) = (base_url?, model?);
     let price = prices.of(&model);
-    Some(Provider { wire, endpoint: Endpoint { base_url, model, api_key, profile, price } })
+    Some(Provider { wire, endpoint: Endpoint { base_url, model, api_key, profile, price }, key_secret })
 }
