@@ -267,3 +267,23 @@ async fn quality_merges_runs_feedback_and_tools() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_lambda_each_run_writes_its_metrics_once_and_nothing_else_about_itself() -> anyhow::Result<()> {
+    let world = world(diagnoses())
+        .env("ALLOW_ANONYMOUS", "true")
+        .emulator(|config| config.real_lambda_variables = true)
+        .start()
+        .await?;
+    world.ask(QUESTION).await?;
+    let logs = world.emulator.logs().text();
+    let metrics: Vec<&str> = logs.lines().filter(|line| line.contains("CloudWatchMetrics")).collect();
+    let of = |name: &str| metrics.iter().filter(|line| line.contains(name)).count();
+    assert_eq!(
+        (metrics.len(), of("RunsEnded"), of("RunDurationMs"), of("Fallbacks")),
+        (2, 1, 1, 0),
+        "{metrics:?}"
+    );
+    assert!(metrics.iter().all(|line| !line.contains("checkout") && !line.contains("GATEWAY_TIMEOUT")));
+    Ok(())
+}

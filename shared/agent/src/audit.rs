@@ -1,6 +1,7 @@
 //! The run's metadata audit: buffered rows, flushed beside the next model call and before the last event. Fail-open and loud.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ const AUDIT_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Audit {
     ledger: Arc<dyn Ledger>,
     waiting: Mutex<AuditBatch>,
+    failures: AtomicU32,
 }
 
 /// Something that is going on and its row, which is buffered when this is dropped: also when a panic, a sibling's failure or
@@ -69,7 +71,7 @@ impl Drop for Taken<'_> {
 
 impl Audit {
     pub fn new(ledger: Arc<dyn Ledger>) -> Self {
-        Self { ledger, waiting: Mutex::default() }
+        Self { ledger, waiting: Mutex::default(), failures: AtomicU32::new(0) }
     }
 
     /// Opens `row` for something that starts now.
@@ -85,12 +87,21 @@ impl Audit {
         }
         let write = tokio::time::timeout(AUDIT_TIMEOUT, self.ledger.audit(&taken.batch));
         let rows = taken.batch.steps.len() + taken.batch.invocations.len();
-        match AssertUnwindSafe(write).catch_unwind().await {
+        let written = AssertUnwindSafe(write).catch_unwind().await;
+        if !matches!(written, Ok(Ok(Ok(())))) {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        match written {
             Ok(Ok(Ok(()))) => taken.batch = AuditBatch::default(),
             Ok(Ok(Err(error))) => tracing::warn!(audit.rows = rows, error = %error, "audit write failed"),
             Ok(Err(_)) => tracing::warn!(audit.rows = rows, "audit not written in time"),
             Err(_) => tracing::error!(audit.rows = rows, "audit write panicked"),
         }
+    }
+
+    /// Writes that failed so far.
+    pub fn failures(&self) -> u32 {
+        self.failures.load(Ordering::Relaxed)
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut AuditBatch) -> T) -> T {

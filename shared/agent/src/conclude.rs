@@ -14,6 +14,7 @@ use crate::boundary::chain;
 use crate::cancel;
 use crate::context::RunContext;
 use crate::ports::ledger::{CommitOutcome, TerminalCommit, TerminalState};
+use crate::ports::metrics::RunEnded;
 use crate::ports::run_control::Spent;
 use crate::progress::Progress;
 use crate::supervise::Chat;
@@ -38,12 +39,13 @@ impl Chat {
                 tracing::error!(run.id = %ctx.run_id, "the terminal commit panicked");
                 failure(ctx.run_id, FailureCode::Internal)
             });
+            let reason = reason(&told);
             progress.must(told);
-            status
+            (status, reason)
         };
         // The last step's rows are written beside the commit: nobody waits for them longer than for that.
         let flushing = ctx.finalise(ctx.finalise_share(), audit.flush());
-        let (status, _) = tokio::join!(biased; committing, flushing);
+        let ((status, reason), _) = tokio::join!(biased; committing, flushing);
         let budget = run.budget_used();
         let tokens = budget.input_tokens.saturating_add(budget.output_tokens);
         self.settle(ctx, Spent { at: ctx.now(), tokens }).await;
@@ -53,6 +55,16 @@ impl Chat {
             budget.input_tokens = budget.input_tokens, budget.output_tokens = budget.output_tokens,
             cost.nano_usd = run.cost_nano_usd(), "run ended"
         );
+        self.metrics.run_ended(&RunEnded {
+            outcome: status,
+            reason,
+            duration_ms: ctx.elapsed_ms(),
+            input_tokens: budget.input_tokens,
+            output_tokens: budget.output_tokens,
+            cost_nano_usd: run.cost_nano_usd(),
+            failed_tools: run.failed_tools(),
+            audit_failures: audit.failures(),
+        });
         progress.must(RunEvent::Done { run_id: ctx.run_id, status });
     }
 
@@ -125,6 +137,15 @@ impl Chat {
                 tracing::error!(run.id = %ctx.run_id, "settling a run panicked; its session lease expires by itself")
             }
         }
+    }
+}
+
+/// A fallback's reason code or a failure's code.
+fn reason(told: &RunEvent) -> Option<&'static str> {
+    match told {
+        RunEvent::Content { body, .. } => body.reason(),
+        RunEvent::Failure { code, .. } => Some(code.as_str()),
+        _ => None,
     }
 }
 

@@ -143,6 +143,7 @@ impl World {
             engine,
             ledger: self.ledger.clone(),
             control: self.control.clone(),
+            metrics: Arc::new(crate::ports::metrics::NoMetrics),
             clock: self.clock.clone(),
             budget: self.budget,
             tasks: self.tasks.clone(),

@@ -23,7 +23,7 @@ use crate::boundary::chain;
 use crate::context::RunContext;
 use crate::ports::ledger::NewRun;
 use crate::ports::run_control::{Admission, AdmissionRequest};
-use crate::ports::{Clock, Ledger, RunControl, StoreError};
+use crate::ports::{Clock, Ledger, Metrics, RunControl, StoreError};
 use crate::progress::Progress;
 use crate::run::{Drive, Engine};
 
@@ -38,6 +38,7 @@ pub struct Chat {
     pub engine: Engine,
     pub ledger: Arc<dyn Ledger>,
     pub control: Arc<dyn RunControl>,
+    pub metrics: Arc<dyn Metrics>,
     pub clock: Arc<dyn Clock>,
     pub budget: BudgetLimits,
     /// Owns each run's task: a run whose stream was dropped finishes (or is cancelled) under it. A process that is ended

@@ -46,6 +46,8 @@ pub struct Config {
     pub data_sources: Option<PathBuf>,
     /// How long the ledger keeps ended runs.
     pub retention: Duration,
+    /// In a real Lambda sandbox, where a line on standard output may be a metric.
+    pub on_lambda: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -116,6 +118,7 @@ impl Config {
             },
             callers: if needs.callers { callers::read(&mut env) } else { None },
             data_sources: env.optional("DATA_SOURCES").map(PathBuf::from),
+            on_lambda: on_lambda(&env),
             retention: Duration::from_secs(env.number("RETENTION_DAYS", 90, 1).saturating_mul(24 * 60 * 60)),
         };
         if env.faults.is_empty() { Ok(config) } else { Err(InvalidConfig { faults: env.faults }) }
@@ -178,6 +181,13 @@ impl Reader<'_> {
     fn small(&mut self, name: &str, default: u32) -> u32 {
         u32::try_from(self.number(name, default.into(), 1)).unwrap_or(u32::MAX)
     }
+}
+
+/// Variables that real Lambda sets and local emulators don't.
+const LAMBDA_MARKS: [&str; 3] = ["AWS_EXECUTION_ENV", "AWS_LAMBDA_INITIALIZATION_TYPE", "LAMBDA_TASK_ROOT"];
+
+fn on_lambda(env: &Reader<'_>) -> bool {
+    LAMBDA_MARKS.iter().any(|mark| env.optional(mark).is_some())
 }
 
 fn budget(env: &mut Reader<'_>) -> BudgetLimits {

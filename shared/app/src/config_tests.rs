@@ -118,3 +118,41 @@ fn a_secret_never_shows() {
     let pairs = [LOCAL.as_slice(), &[("MODEL_API_KEY", "sk-fake-0000")]].concat();
     assert!(!format!("{:?}", read(Needs::CHAT, &pairs).unwrap()).contains("sk-fake"));
 }
+
+/// `infra/environment.json` tells the stack which variables each function reads. `UPDATE_ENVIRONMENT=1` writes it anew.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test's own switch")]
+fn the_stack_is_told_every_variable_that_is_read() {
+    use std::collections::{BTreeMap, BTreeSet};
+    let names = |needs: Needs| -> Vec<String> {
+        let seen = std::cell::RefCell::new(BTreeSet::from(["LOG_LEVEL".to_owned()]));
+        // Some are looked at only where others are set.
+        for mode in ["none", "api_key", "oidc"] {
+            let _ = Config::read(needs, &|name| {
+                seen.borrow_mut().insert(name.to_owned());
+                match name {
+                    "AUTH_MODE" => Some(mode.to_owned()),
+                    "MODEL_BASE_URL" | "MODEL_FALLBACK_BASE_URL" => Some("https://x.example/v1".to_owned()),
+                    "MODEL_API_KEY_SECRET_ARN" | "MODEL_FALLBACK_API_KEY_SECRET_ARN" => {
+                        Some("arn".to_owned())
+                    }
+                    _ => None,
+                }
+            });
+        }
+        // What Lambda sets itself is not for the stack to set.
+        let seen = seen.into_inner().into_iter();
+        seen.filter(|name| !super::LAMBDA_MARKS.contains(&name.as_str())).collect()
+    };
+    let all = BTreeMap::from([
+        ("chat", names(Needs::CHAT)),
+        ("api", names(Needs::API)),
+        ("maintenance", names(Needs::MAINTENANCE)),
+    ]);
+    let text = serde_json::to_string_pretty(&all).unwrap() + "\n";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../infra/environment.json");
+    if std::env::var("UPDATE_ENVIRONMENT").is_ok() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "run it with UPDATE_ENVIRONMENT=1");
+}

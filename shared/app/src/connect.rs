@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::boundary::ToolBoundary;
+use agent::ports::metrics::NoMetrics;
 use agent::ports::{
     CanonicalStore, Clock, EvidenceTool, FeedbackStore, Ledger, Model, QualityStore, RunControl, SystemClock,
 };
@@ -24,6 +25,7 @@ use crate::config::{AuthMode, Config, ModelConfig, Provider, RunConfig, StoresCo
 use crate::data_sources::{self, DataSources, Database, LogKind};
 use crate::keys::Keys;
 use crate::library::Library;
+use crate::metrics::{self, EmbeddedMetrics};
 use crate::model_check::ModelCheck;
 
 /// Assembles what each function needs.
@@ -54,6 +56,7 @@ pub struct MaintenanceApp {
     ledger: stores::SqlLedger,
     clock: Arc<dyn Clock>,
     retention: Duration,
+    on_lambda: bool,
 }
 
 struct Stores {
@@ -93,6 +96,7 @@ impl App {
             engine,
             ledger: Arc::new(ledger),
             control,
+            metrics: if config.on_lambda { Arc::new(EmbeddedMetrics) } else { Arc::new(NoMetrics) },
             clock: clock.clone(),
             budget: config.run.budget,
             tasks: TaskTracker::new(),
@@ -116,7 +120,7 @@ impl App {
         let ledger = stores::SqlLedger::connect_lazy(&config.stores.database_url)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let keys = Keys::new(Arc::new(ledger.clone()), clock.clone());
-        Ok(MaintenanceApp { keys, ledger, clock, retention: config.retention })
+        Ok(MaintenanceApp { keys, ledger, clock, retention: config.retention, on_lambda: config.on_lambda })
     }
 }
 
@@ -131,6 +135,9 @@ impl MaintenanceApp {
         let swept = self.ledger.sweep(self.clock.now(), limit).await.context("stale runs were not swept")?;
         for run_id in &swept {
             tracing::warn!(run.id = %run_id, "a run was abandoned by its function");
+        }
+        if self.on_lambda {
+            metrics::stale_runs_swept(swept.len());
         }
         Ok(swept.len())
     }

@@ -5,6 +5,7 @@ pub mod connect;
 pub mod data_sources;
 pub mod keys;
 pub mod library;
+pub mod metrics;
 pub mod model_check;
 pub mod secrets;
 pub mod telemetry;

@@ -5,9 +5,6 @@ use edge::auth::{InvalidProvider, Provider};
 
 use super::Reader;
 
-/// Variables that real Lambda sets and local emulators don't.
-const LAMBDA_MARKS: [&str; 3] = ["AWS_EXECUTION_ENV", "AWS_LAMBDA_INITIALIZATION_TYPE", "LAMBDA_TASK_ROOT"];
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallersConfig {
     pub mode: AuthMode,
@@ -35,7 +32,7 @@ pub(super) fn read(env: &mut Reader<'_>) -> Option<CallersConfig> {
 }
 
 fn mode(env: &mut Reader<'_>) -> Option<AuthMode> {
-    let on_lambda = LAMBDA_MARKS.iter().any(|mark| env.optional(mark).is_some());
+    let on_lambda = super::on_lambda(env);
     let allowed = env.flag("ALLOW_ANONYMOUS");
     let right = "set api_key, oidc, or none for local development";
     let text = env.required("AUTH_MODE", right)?;

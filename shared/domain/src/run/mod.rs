@@ -24,7 +24,7 @@ use crate::model::{ModelResult, Role, Usage};
 use crate::question::{Intent, PreviousTurn, Query};
 use crate::release::{Released, VerifiedDraft};
 use crate::semantic;
-use crate::tool::Attempted;
+use crate::tool::{Attempted, ToolName};
 use crate::verbatim::ForeignReports;
 
 pub use steps::{
@@ -147,6 +147,11 @@ impl Run {
     /// Literals that no cited evidence shows, counted for the trace.
     pub fn ungrounded_literals(&self) -> u32 {
         self.ungrounded
+    }
+
+    /// The tool of each call that failed so far; `None` for a tool that doesn't exist.
+    pub fn failed_tools(&self) -> Vec<Option<ToolName>> {
+        self.attempted.iter().filter(|tried| tried.error_code.is_some()).map(|tried| tried.tool).collect()
     }
 
     /// What all model calls cost, in billionths of a dollar; `None` if the price of one is not known.
