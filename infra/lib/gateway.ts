@@ -1,0 +1,33 @@
+// The REST API: /api/chat streams from the chat function, all else goes to the api function, both through the alias `live`.
+import { CfnOutput, Duration, aws_apigateway as gw, aws_lambda as lambda } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { Config } from './config';
+import { AFTER_FUNCTION, AFTER_RUN, Functions } from './functions';
+
+export class Gateway extends Construct {
+  readonly rest: gw.RestApi;
+  readonly aliases: lambda.Alias[];
+
+  constructor(scope: Construct, id: string, c: Config, functions: Functions) {
+    super(scope, id);
+    const authorizationType = c.auth.mode === 'iam' ? gw.AuthorizationType.IAM : gw.AuthorizationType.NONE;
+    this.rest = new gw.RestApi(this, 'Rest', {
+      restApiName: `superbiz-${c.stage}`, defaultMethodOptions: { authorizationType },
+      deployOptions: { stageName: c.stage, throttlingRateLimit: c.requestsPerSecond, throttlingBurstLimit: c.requestsPerSecond * 2, tracingEnabled: true },
+    });
+    const alias = (name: string, f: lambda.Function) => new lambda.Alias(this, name, { aliasName: 'live', version: f.currentVersion });
+    const chat = alias('ChatLive', functions.chat);
+    const api = alias('ApiLive', functions.api);
+    this.aliases = [chat, api];
+    const buffered = new gw.LambdaIntegration(api);
+    this.rest.root.addMethod('GET', buffered);
+    this.rest.root.addProxy({ defaultIntegration: buffered });
+    const below = this.rest.root.addResource('api');
+    below.addProxy({ defaultIntegration: buffered });
+    below.addResource('chat').addMethod('POST', new gw.LambdaIntegration(chat, {
+      responseTransferMode: gw.ResponseTransferMode.STREAM, timeout: Duration.seconds(c.runTimeoutSeconds + AFTER_RUN + AFTER_FUNCTION),
+    }));
+    new CfnOutput(this, 'Url', { value: this.rest.url });
+    new CfnOutput(this, 'MaintenanceFunction', { value: functions.maintenance.functionName });
+  }
+}
