@@ -56,7 +56,8 @@ export const MAINTENANCE_CONCURRENCY = 2;
 export const FUNCTIONS = ['chat', 'api', 'maintenance'] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];
 
-const INFRA = [resolve(__dirname, '..'), resolve(__dirname, '../..')].find((folder) => existsSync(join(folder, 'environment.json')))!;
+/** This folder, from source or from dist. */
+export const INFRA = [resolve(__dirname, '..'), resolve(__dirname, '../..')].find((folder) => existsSync(join(folder, 'package.json')))!;
 /** The variables that each function reads. */
 export const ENVIRONMENT = JSON.parse(readFileSync(join(INFRA, 'environment.json'), 'utf8')) as Record<FunctionName, string[]>;
 /** Variables that the stack sets itself or that belong in another field. */

@@ -11,20 +11,23 @@ export class Gateway extends Construct {
   constructor(scope: Construct, id: string, c: Config, functions: Functions) {
     super(scope, id);
     const authorizationType = c.auth.mode === 'iam' ? gw.AuthorizationType.IAM : gw.AuthorizationType.NONE;
-    this.rest = new gw.RestApi(this, 'Rest', {
-      restApiName: `superbiz-${c.stage}`, defaultMethodOptions: { authorizationType },
-      deployOptions: { stageName: c.stage, throttlingRateLimit: c.requestsPerSecond, throttlingBurstLimit: c.requestsPerSecond * 2, tracingEnabled: true },
-    });
     const alias = (name: string, f: lambda.Function) => new lambda.Alias(this, name, { aliasName: 'live', version: f.currentVersion });
     const chat = alias('ChatLive', functions.chat);
     const api = alias('ApiLive', functions.api);
     this.aliases = [chat, api];
-    const buffered = new gw.LambdaIntegration(api);
-    this.rest.root.addMethod('GET', buffered);
-    this.rest.root.addProxy({ defaultIntegration: buffered });
+    this.rest = new gw.RestApi(this, 'Rest', {
+      restApiName: `superbiz-${c.stage}`, defaultMethodOptions: { authorizationType }, defaultIntegration: new gw.LambdaIntegration(api),
+      deployOptions: { stageName: c.stage, throttlingRateLimit: c.requestsPerSecond, throttlingBurstLimit: c.requestsPerSecond * 2, tracingEnabled: true },
+    });
+    this.rest.root.addMethod('ANY');
+    this.rest.root.addProxy();
     const below = this.rest.root.addResource('api');
-    below.addProxy({ defaultIntegration: buffered });
-    below.addResource('chat').addMethod('POST', new gw.LambdaIntegration(chat, {
+    below.addMethod('ANY');
+    below.addProxy();
+    const path = below.addResource('chat');
+    // The api function says of other methods that they are not allowed.
+    path.addMethod('ANY');
+    path.addMethod('POST', new gw.LambdaIntegration(chat, {
       responseTransferMode: gw.ResponseTransferMode.STREAM, timeout: Duration.seconds(c.runTimeoutSeconds + AFTER_RUN + AFTER_FUNCTION),
     }));
     new CfnOutput(this, 'Url', { value: this.rest.url });

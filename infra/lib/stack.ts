@@ -5,6 +5,7 @@ import { Config, checked } from './config';
 import { Data } from './data';
 import { Functions } from './functions';
 import { Gateway } from './gateway';
+import { Migrations } from './migrations';
 import { Schedules } from './schedules';
 
 export class SuperbizStack extends Stack {
@@ -14,7 +15,9 @@ export class SuperbizStack extends Stack {
     const data = new Data(this, 'Data', c);
     const functions = new Functions(this, 'Functions', c, data);
     const gateway = new Gateway(this, 'Gateway', c, functions);
-    new Schedules(this, 'Schedules', c, functions);
+    const schedules = new Schedules(this, 'Schedules', c, functions);
+    const { step } = new Migrations(this, 'Migrations', c, data, functions);
+    for (const later of [...gateway.aliases, schedules]) later.node.addDependency(step);
     const topic = new sns.Topic(this, 'Alarms', { enforceSSL: true });
     if (c.alarmEmail) topic.addSubscription(new subs.EmailSubscription(c.alarmEmail));
     const alarm = (name: string, metric: cw.IMetric, threshold: number) =>
