@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { sourcesFaults } from './data-sources';
 
 export interface Provider {
   wire?: 'openai' | 'anthropic';
@@ -139,6 +140,7 @@ export function faults(c: Config): string[] {
   say(c.alarmEmail !== undefined && (!isText(c.alarmEmail) || !/^[^@\s]+@[^@\s]+$/.test(c.alarmEmail)), 'alarmEmail must be a mail address');
   say(c.dataSources !== undefined && !isText(c.dataSources), 'dataSources must be the path of a TOML file');
   for (const [name, arn] of Object.entries(c.databaseUrlSecrets ?? {})) say(!isSecretArn(arn), `databaseUrlSecrets.${name} must be the full ARN of a secret`);
+  found.push(...sourcesFaults(c));
   for (const [name, value] of Object.entries(c.environment ?? {})) {
     say(!FUNCTIONS.some((f) => ENVIRONMENT[f].includes(name)), `environment.${name} is read by no function`);
     say(OWN.includes(name) || IN_FIELDS.test(name), `environment.${name} is set by the stack from another field`);

@@ -5,6 +5,7 @@ import { Duration, RemovalPolicy, aws_iam as iam, aws_lambda as lambda, aws_logs
 import { Construct } from 'constructs';
 import { Config, ENVIRONMENT, FunctionName, MAINTENANCE_CONCURRENCY, Provider, zip } from './config';
 import { Data } from './data';
+import { grantSources } from './data-sources';
 
 /** Seconds between the end of a run's time and the end of its function, and from there to the gateway's patience. */
 export const AFTER_RUN = 20;
@@ -48,6 +49,7 @@ export class Functions extends Construct {
       data.table.grant(f, 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:ConditionCheckItem');
       f.addToRolePolicy(reads(...keys));
     }
+    grantSources(this, c, this.chat);
   }
 }
 

@@ -40,7 +40,9 @@ for (const name of PROFILES) {
     for (const key of FUNCTIONS) {
       const variables = found[key].Environment.Variables as Record<string, unknown>;
       for (const variable of Object.keys(variables)) {
-        assert.ok(ENVIRONMENT[key].includes(variable) || /^(RUST|AWS)_/.test(variable), `${key}: ${variable}`);
+        // Databases have variables that their DATA_SOURCES file names.
+        const named = key === 'chat' && Object.keys(c.databaseUrlSecrets).some((v) => variable === `${v}_SECRET_ARN`);
+        assert.ok(named || ENVIRONMENT[key].includes(variable) || /^(RUST|AWS)_/.test(variable), `${key}: ${variable}`);
       }
       assert.doesNotMatch(JSON.stringify(variables), /resolve:secretsmanager/);
       assert.ok(variables.DATABASE_SECRET_ARN);
@@ -51,6 +53,7 @@ for (const name of PROFILES) {
     for (const key of FUNCTIONS) {
       const read = rights(t, key).filter((s) => [s.Action].flat().includes('secretsmanager:GetSecretValue')).flatMap((s) => [s.Resource].flat());
       const keys = key === 'maintenance' ? [] : [c.model, ...(c.fallback ? [c.fallback] : [])].map((p) => p.secretArn);
+      if (key === 'chat') keys.push(...Object.values(c.databaseUrlSecrets));
       assert.deepEqual(read.filter((r) => typeof r === 'string').sort(), keys.sort(), key);
       assert.equal(read.filter((r) => typeof r !== 'string').length, 1, `${key}: the database's secret`);
     }
