@@ -128,6 +128,7 @@ export function faults(c: Config): string[] {
     say(!Number.isInteger(c[name]) || c[name] < 1, `${name} must be a whole number of at least 1`);
   }
   say(c.runTimeoutSeconds > 870, 'runTimeoutSeconds must be at most 870: a function ends after 900');
+  say(c.sweepMinutes > 60, 'sweepMinutes must be at most 60: a run whose function died stays open until the sweep');
   say((c.chatConcurrency + c.apiConcurrency + MAINTENANCE_CONCURRENCY) * c.poolConnections > c.maxConnections,
     `(chatConcurrency + apiConcurrency + ${MAINTENANCE_CONCURRENCY}) × poolConnections must be at most maxConnections`);
   say(!['instance', 'serverless'].includes(c.database), 'database must be instance or serverless');

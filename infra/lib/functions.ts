@@ -30,8 +30,12 @@ export class Functions extends Construct {
     const make = (name: string, timeout: number, concurrency: number, environment: Record<string, string>) => {
       const key = name.toLowerCase() as FunctionName;
       const more = Object.entries(c.environment).filter(([variable]) => ENVIRONMENT[key].includes(variable));
-      this.logs[key] = new logs.LogGroup(this, `${name}Log`, { retention: c.logRetentionDays });
+      this.logs[key] = new logs.LogGroup(this, `${name}Log`, {
+        logGroupName: `/superbiz/${c.stage}/${key}`, retention: c.logRetentionDays,
+        removalPolicy: c.production ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+      });
       const made = new lambda.Function(this, name, {
+        functionName: `superbiz-${c.stage}-${key}`,
         code: lambda.Code.fromAsset(zip(c, key)), handler: 'bootstrap', runtime: lambda.Runtime.PROVIDED_AL2023, architecture, memorySize: 256,
         timeout: Duration.seconds(timeout), reservedConcurrentExecutions: concurrency, environment: { ...environment, ...Object.fromEntries(more) },
         vpc: data.vpc, securityGroups: [data.functions], tracing: lambda.Tracing.ACTIVE, logGroup: this.logs[key],

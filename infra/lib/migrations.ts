@@ -2,7 +2,7 @@
 // anything serves the new code; if it fails, the deploy fails and the aliases stay where they were.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CustomResource, Duration, aws_iam as iam, aws_lambda as lambda, aws_logs as logs, custom_resources as cr } from 'aws-cdk-lib';
+import { CustomResource, Duration, RemovalPolicy, aws_iam as iam, aws_lambda as lambda, aws_logs as logs, custom_resources as cr } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { Config, INFRA, digest, zip } from './config';
 import { Data } from './data';
@@ -16,7 +16,7 @@ export class Migrations extends Construct {
 
   constructor(scope: Construct, id: string, c: Config, data: Data, functions: Functions) {
     super(scope, id);
-    const log = (name: string) => new logs.LogGroup(this, name, { retention: c.logRetentionDays });
+    const log = (name: string) => new logs.LogGroup(this, name, { retention: c.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
     const role = (name: string, group: logs.LogGroup) => {
       const made = new iam.Role(this, name, { assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com') });
       group.grantWrite(made);

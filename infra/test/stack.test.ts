@@ -1,7 +1,5 @@
 // The rules of the deployment, read off the synthesised templates of the three profiles.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { ENVIRONMENT, FUNCTIONS } from '../lib/config';
 import { PROFILES, all, example, functions, profile, rights, statements, template } from './templates';
@@ -86,9 +84,6 @@ for (const name of PROFILES) {
       assert.ok(doing.every((a: string) => !a.includes('*')), doing.join());
       if ([s.Resource].flat().includes('*')) assert.ok(doing.every((a: string) => free[a]), doing.join());
     }
-  });
-  test(`${name}: every alarm has a runbook`, () => {
-    for (const a of all(t, 'AWS::CloudWatch::Alarm')) assert.ok(existsSync(join('..', a.AlarmDescription)), a.AlarmDescription);
   });
 }
 test('with iam, every method wants a signature and the functions see one caller', () => {
