@@ -100,15 +100,13 @@ impl Config {
             ModelUse::Reports if env.optional("MODEL_BASE_URL").is_some() => model::read(&mut model_env),
             ModelUse::Reports | ModelUse::Nothing => None,
         };
+        // What only a run needs is neither asked of the other functions nor set for them.
+        let runs = needs.model == ModelUse::Calls;
+        let mut unread = Reader { get: &|_| None, faults: Vec::new() };
         let config = Self {
             model,
             model_faults: model_env.faults,
-            run: RunConfig {
-                timeout: env.seconds("RUN_TIMEOUT_SECONDS", 110),
-                finalise_reserve: env.seconds("FINALISE_RESERVE_SECONDS", 5),
-                budget: budget(&mut env),
-                on_disconnect: on_disconnect(&mut env),
-            },
+            run: run(if runs { &mut env } else { &mut unread }),
             stores: StoresConfig {
                 database_url: env.or("DATABASE_URL", "sqlite://.local/superbiz.db"),
                 database_secret: env.optional("DATABASE_SECRET_ARN"),
@@ -117,9 +115,9 @@ impl Config {
                 dynamodb_endpoint: env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
             },
             callers: if needs.callers { callers::read(&mut env) } else { None },
-            data_sources: env.optional("DATA_SOURCES").map(PathBuf::from),
+            data_sources: if runs { env.optional("DATA_SOURCES").map(PathBuf::from) } else { None },
             on_lambda: on_lambda(&env),
-            retention: Duration::from_secs(env.number("RETENTION_DAYS", 90, 1).saturating_mul(24 * 60 * 60)),
+            retention: retention(if needs.callers { &mut unread } else { &mut env }),
         };
         if env.faults.is_empty() { Ok(config) } else { Err(InvalidConfig { faults: env.faults }) }
     }
@@ -188,6 +186,19 @@ const LAMBDA_MARKS: [&str; 3] = ["AWS_EXECUTION_ENV", "AWS_LAMBDA_INITIALIZATION
 
 fn on_lambda(env: &Reader<'_>) -> bool {
     LAMBDA_MARKS.iter().any(|mark| env.optional(mark).is_some())
+}
+
+fn run(env: &mut Reader<'_>) -> RunConfig {
+    RunConfig {
+        timeout: env.seconds("RUN_TIMEOUT_SECONDS", 110),
+        finalise_reserve: env.seconds("FINALISE_RESERVE_SECONDS", 5),
+        budget: budget(env),
+        on_disconnect: on_disconnect(env),
+    }
+}
+
+fn retention(env: &mut Reader<'_>) -> Duration {
+    Duration::from_secs(env.number("RETENTION_DAYS", 90, 1).saturating_mul(24 * 60 * 60))
 }
 
 fn budget(env: &mut Reader<'_>) -> BudgetLimits {
