@@ -22,7 +22,7 @@ export class Functions extends Construct {
   constructor(scope: Construct, id: string, c: Config, data: Data) {
     super(scope, id);
     const ledger = {
-      DATABASE_URL: data.databaseUrl, DATABASE_SECRET_ARN: data.databaseSecret.secretArn, RUN_TIMEOUT_SECONDS: String(c.runTimeoutSeconds),
+      DATABASE_URL: data.databaseUrl, DATABASE_SECRET_ARN: data.databaseSecret.secretArn,
     };
     const stores = { ...ledger, CANONICAL_STORE: data.canonicalStore, RUN_CONTROL_TABLE: data.table.tableName };
     const model = { ...provider('MODEL_', c.model), ...(c.fallback ? provider('MODEL_FALLBACK_', c.fallback) : {}) };
@@ -45,7 +45,9 @@ export class Functions extends Construct {
       made.addToRolePolicy(reads(data.databaseSecret.secretArn));
       return made;
     };
-    this.chat = make('Chat', c.runTimeoutSeconds + AFTER_RUN, c.chatConcurrency, { ...stores, ...callers(c), ...model });
+    this.chat = make('Chat', c.runTimeoutSeconds + AFTER_RUN, c.chatConcurrency, {
+      ...stores, ...callers(c), ...model, RUN_TIMEOUT_SECONDS: String(c.runTimeoutSeconds),
+    });
     this.api = make('Api', API_TIMEOUT, c.apiConcurrency, { ...stores, ...callers(c), ...model });
     this.maintenance = make('Maintenance', MAINTENANCE_TIMEOUT, MAINTENANCE_CONCURRENCY, { ...ledger, RETENTION_DAYS: String(c.retentionDays) });
     const keys = [c.model.secretArn, ...(c.fallback ? [c.fallback.secretArn] : [])];
