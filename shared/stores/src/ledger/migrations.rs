@@ -56,7 +56,7 @@ pub(super) async fn run(pools: &Pools) -> Result<Vec<i64>, StoreError> {
 }
 
 async fn mysql(connection: &mut MySqlConnection) -> Result<Vec<i64>, StoreError> {
-    let name = "CONCAT('superbiz-migrate:', SHA1(DATABASE()))";
+    let name = "CONCAT('superbiz-migrate:', LEFT(SHA2(DATABASE(), 256), 40))";
     let lock = sqlx::AssertSqlSafe(format!("SELECT GET_LOCK({name}, {LOCK_SECONDS})"));
     let locked: Option<i64> =
         sqlx::query_scalar(lock).fetch_one(&mut *connection).await.map_err(database_fault)?;

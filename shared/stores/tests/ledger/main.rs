@@ -44,6 +44,29 @@ async fn mariadb() {
     lost_answers(&server.create_schema("answers").await.unwrap(), &server).await;
 }
 
+/// A real MySQL at `MYSQL_URL`, such as `mysql://root@127.0.0.1:3306`: distributions that have MariaDB rarely have it, too.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test's own switch")]
+async fn mysql() {
+    let Ok(server) = std::env::var("MYSQL_URL") else {
+        println!("skipped: MYSQL_URL names no server");
+        return;
+    };
+    let server = server.trim_end_matches('/');
+    let administrator =
+        sqlx::mysql::MySqlPool::connect(&format!("{server}/mysql?ssl-mode=disabled")).await.unwrap();
+    for (name, part) in [("superbiz_suite", 0), ("superbiz_migrations", 1)] {
+        for sql in [
+            format!("DROP DATABASE IF EXISTS {name}"),
+            format!("CREATE DATABASE {name} CHARACTER SET utf8mb4"),
+        ] {
+            sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&administrator).await.unwrap();
+        }
+        let url = format!("{server}/{name}?ssl-mode=disabled");
+        if part == 0 { suite(&url).await } else { migrations_at_once(&url).await }
+    }
+}
+
 async fn suite(url: &str) {
     let ledger = SqlLedger::connect_lazy(url).unwrap();
     assert!(ledger.run(run(1), &alice()).await.is_err(), "no tables yet");
