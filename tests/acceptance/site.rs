@@ -123,6 +123,7 @@ impl Site {
             // All sites share one caller and one table.
             .env("CALLER_RUNS_PER_MINUTE", "100000")
             .env("CALLER_CONCURRENT_RUNS", "1000")
+            .env("CALLER_TOKENS_PER_DAY", "1000000000")
             .env("RUN_TIMEOUT_SECONDS", &RUN_SECONDS.to_string())
             .emulator(|config| config.max_sandboxes = 64)
             .start()
