@@ -24,7 +24,7 @@ export class Migrations extends Construct {
     };
     const logGroup = log('Log');
     const handler = new lambda.Function(this, 'Handler', {
-      code: lambda.Code.fromAsset(join(INFRA, 'lib/migrate')), handler: 'index.handler', runtime: lambda.Runtime.NODEJS_22_X,
+      code: lambda.Code.fromAsset(join(INFRA, 'lib/migrate')), handler: 'index.handler', runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64, timeout: Duration.seconds(MIGRATION_TIMEOUT), logGroup, role: role('Role', logGroup),
     });
     handler.addToRolePolicy(new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [functions.maintenance.functionArn] }));
