@@ -6,7 +6,7 @@ SCENARIO ?= payment-timeout
 PORT ?= 9000
 URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: dev ask test check browser bench package infra help
+.PHONY: dev ask test check browser bench package infra preflight deploy destroy help
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/'
 
@@ -51,9 +51,18 @@ bench: ## figures of the standard run; writes target/bench.json
 	cargo bench -q -p acceptance --bench provider_stream
 	cargo bench -q -p acceptance --bench store_round_trips
 
-package: ## deployable arm64 (or x86-64) zips in target/lambda, sizes printed
+package: ## reproducible arm64 (or x86-64) zips and their bill of materials in target/lambda, sizes printed
 	@.ci/setup lambda
 	@.ci/package
 
 infra: ## type check and tests of the AWS stack (Node 18 or later, no account)
 	cd infra && npm ci --silent --no-audit --no-fund && npm test --silent
+
+preflight: ## CONFIG=file: what a deployment still needs, in plain words
+	@.ci/preflight "$(CONFIG)"
+
+deploy: ## CONFIG=file: the stack of a configuration file, after make package; infra/README.md walks through it
+	@.ci/deploy up "$(CONFIG)"
+
+destroy: ## CONFIG=file: removes that stack
+	@.ci/deploy down "$(CONFIG)"

@@ -61,10 +61,10 @@ export type FunctionName = (typeof FUNCTIONS)[number];
 export const INFRA = [resolve(__dirname, '..'), resolve(__dirname, '../..')].find((folder) => existsSync(join(folder, 'package.json')))!;
 /** The variables that each function reads. */
 export const ENVIRONMENT = JSON.parse(readFileSync(join(INFRA, 'environment.json'), 'utf8')) as Record<FunctionName, string[]>;
-/** Variables that the stack sets itself or that belong in another field. */
+/** Variables that the stack sets itself or that belong in another field; a key in the clear belongs in none. */
 const OWN = ['ALLOW_ANONYMOUS', 'AUTH_MODE', 'CANONICAL_STORE', 'DATABASE_SECRET_ARN', 'DATABASE_URL', 'DATA_SOURCES', 'OIDC_AUDIENCE',
   'OIDC_ISSUER', 'RETENTION_DAYS', 'RUN_CONTROL_TABLE', 'RUN_TIMEOUT_SECONDS'];
-const IN_FIELDS = /^MODEL_(FALLBACK_)?(WIRE|PROFILE|BASE_URL|NAME|API_KEY_SECRET_ARN)$/;
+const IN_FIELDS = /^MODEL_(FALLBACK_)?(WIRE|PROFILE|BASE_URL|NAME|API_KEY(_SECRET_ARN)?)$/;
 /** What CloudWatch Logs accepts as retention. */
 const LOG_RETENTION = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653];
 

@@ -70,6 +70,6 @@ export class Data extends Construct {
     });
     this.cacheName = `superbiz-${c.stage}`;
     this.canonicalStore = `rediss://${valkey.attrEndpointAddress}:${valkey.attrEndpointPort}`;
-    new CfnOutput(this, 'Table', { value: this.table.tableName });
+    new CfnOutput(this, 'Table', { value: this.table.tableName }).overrideLogicalId('Table');
   }
 }

@@ -44,7 +44,7 @@ export class Gateway extends Construct {
     path.addMethod('POST', new gw.LambdaIntegration(chat, {
       responseTransferMode: gw.ResponseTransferMode.STREAM, timeout: Duration.seconds(c.runTimeoutSeconds + AFTER_RUN + AFTER_FUNCTION),
     }));
-    new CfnOutput(this, 'Url', { value: this.rest.url });
-    new CfnOutput(this, 'MaintenanceFunction', { value: functions.maintenance.functionName });
+    new CfnOutput(this, 'Url', { value: this.rest.url }).overrideLogicalId('Url');
+    new CfnOutput(this, 'MaintenanceFunction', { value: functions.maintenance.functionName }).overrideLogicalId('MaintenanceFunction');
   }
 }

@@ -22,6 +22,7 @@ for (const [what, change, right] of [
   ['a run longer than a function', { runTimeoutSeconds: 871 }, /at most 870/],
   ['a variable nobody reads', { environment: { FOO: '1' } }, /read by no function/],
   ['a variable that the stack sets', { environment: { DATABASE_URL: 'x' } }, /set by the stack/],
+  ['a key in the clear', { environment: { MODEL_API_KEY: 'k' } }, /MODEL_API_KEY is set by the stack/],
   ['a log retention that CloudWatch does not know', { logRetentionDays: 31 }, /logRetentionDays/],
 ] as [string, Partial<Config>, RegExp][]) {
   test(`refused: ${what}`, () => assert.match(faults({ ...example('smallest'), ...change }).join('\n'), right));
